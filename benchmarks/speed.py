@@ -38,7 +38,7 @@ from tensorgrade.author.proofs.sample_class import TROUBLE, assemble, choose  # 
 from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.instructor.channels import write_channel  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
-from tensorgrade.instructor.store import Store  # noqa: E402
+from tensorgrade.instructor.results import Results, rows_of  # noqa: E402
 from tensorgrade.learner.watch.loop import Watch  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
 from tensorgrade.recognition.edits import make  # noqa: E402
@@ -95,7 +95,7 @@ def growth(asked: argparse.Namespace) -> None:
             process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
             while process.poll() is None:
                 with suppress(CourseError):  # before the run has made the file
-                    graded = Store(out).count()
+                    graded = len(Results(out).attempts())
                 times.setdefault(graded, time.perf_counter())
                 time.sleep(0.02)
             assert process.returncode == 0
@@ -103,6 +103,21 @@ def growth(asked: argparse.Namespace) -> None:
         return (times[last] - times[first]) / (last - first)
 
     compare(asked.rounds, {f"each of {size}": partial(one_run, size) for size in (large, small)})
+
+
+def rows(asked: argparse.Namespace) -> None:
+    """Measure how long the rows of N submissions (default: 20,000) take, from stored attempts."""
+    course, chapter = PROJECT.course, PROJECT.course.chapter(asked.chapter)
+    told = {"chapter": chapter.name, "file": "", "graders": "", "status": "passed", "mistakes": []}
+    own = [
+        told | {"exercise": e.name, "points": e.points, "max_points": e.points, "message": "Right."}
+        for e in chapter.exercises
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        students = (f"s{number}" for number in range(asked.learners or 20_000))
+        attempts = ([row | {"student": student} for row in own] for student in students)
+        Results(Path(folder), writes=True).add(course.name, attempts)
+        compare(asked.rounds, {"all rows": lambda _: clock(lambda: rows_of(Path(folder), course))})
 
 
 def watch(asked: argparse.Namespace) -> None:
@@ -250,7 +265,7 @@ def compare(rounds: int, work: dict[str, Callable[[int], float]]) -> None:
         print(f"  {name:<38}{middle:8.3f} s{ratio:9.2f} times", flush=True)
 
 
-ROWS = (submission, growth, watch, selfcheck, memory, autograde)
+ROWS = (submission, growth, rows, watch, selfcheck, memory, autograde)
 
 
 def main() -> None:
@@ -260,7 +275,7 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(rows)}")
     parser.add_argument("--chapter", default="ch4_multi_head_attention")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--learners", type=int, help="in `growth` and `autograde`")
+    parser.add_argument("--learners", type=int, help="in `growth`, `rows` and `autograde`")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     for name in asked.rows or rows:

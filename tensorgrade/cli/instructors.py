@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +16,6 @@ FILES = "Folder with <student>/<chapter>/<chapter>.py or .ipynb."
 Submitted = Annotated[Path, typer.Option(help=FILES)]
 Graded = Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")]
 Student = Annotated[str, typer.Argument(help="The learner's folder name.")]
-Chapters = Annotated[
-    list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
-]
 Isolation = Annotated[
     str, typer.Option(help="none runs learner code without a sandbox (auto: the course's choice).")
 ]
@@ -25,9 +23,6 @@ Roster = Annotated[
     Path | None, typer.Option(help="The class list as CSV, exported from the course system.")
 ]
 Section = Annotated[str, typer.Option(help="Only the learners of this section of the roster.")]
-DateOrder = Annotated[
-    str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
-]
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -43,9 +38,9 @@ def grade(
     ] = "",
     isolation: Isolation = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
-    forget: Annotated[
+    student: Annotated[
         list[str] | None,
-        typer.Option(help="Delete this learner's results and grade again; may be repeated."),
+        typer.Option(help="Grade only this learner, and again; may be repeated."),
     ] = None,
     roster: Annotated[
         Path | None, typer.Option(help="The class list as CSV; everyone on it gets results.")
@@ -53,30 +48,29 @@ def grade(
     strict: Annotated[
         bool, typer.Option("--strict", help="Require exact file names and locations.")
     ] = False,
-    chapter: Chapters = None,
+    chapter: Annotated[
+        list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
+    ] = None,
     section: Section = "",
 ) -> None:
     """Grade a class and write a report."""
     from ..attempts.setup import Setup
     from ..instructor.class_terminal import ClassProgress, graders_failed, print_class
+    from ..instructor.people import class_of
     from ..instructor.report.page import messages_in, write_report
-    from ..instructor.roster import read_roster
     from ..instructor.run import Run, grade_class
-    from ..instructor.sections import learners_in
     from ..project import find_project
 
-    project, listed = find_project(), read_roster(roster)
-    own = learners_in(listed, section)
-    for note in listed.notes:
-        typer.echo(f"note: {note}")
+    project, people = find_project(), class_of(submitted, roster)
+    own = people.in_section(section)
     setup = Setup(project.graders, isolation, device, (submitted, out))
     run = Run(
         setup,
         jobs,
         scheduler,
-        tuple(forget or ()),
+        tuple(student or ()),
         not strict,
-        listed.folders,
+        people.students,
         tuple(chapter or ()),
         section=own,
     )
@@ -93,52 +87,6 @@ def grade(
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
-def regrade(
-    student: Student,
-    submitted: Submitted,
-    out: Annotated[Path, typer.Option(help="The folder that `tensorgrade grade` wrote.")],
-    reason: Annotated[str, typer.Option(help="Why; the learner reads it.")],
-    chapter: Chapters = None,
-    isolation: Isolation = "auto",
-) -> None:
-    """Grade one learner again and print a reply to send."""
-    from rich.console import Console
-
-    from ..attempts.setup import Setup
-    from ..instructor.class_terminal import ClassProgress
-    from ..instructor.learner_log import regrade as grade_again
-    from ..instructor.run import Run
-    from ..project import find_project
-
-    project = find_project()
-    setup = Setup(project.graders, isolation, private=(submitted, out))
-    run = Run(setup, chapters=tuple(chapter or ()), again=student)
-    console = Console(highlight=False, stderr=True)
-    with ClassProgress(console) as progress, interruptible("Run the same command to continue."):
-        typer.echo(grade_again(submitted, out, run, reason, project.course, progress))
-
-
-@app.command(rich_help_panel=INSTRUCTORS)
-def extensions(
-    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` writes.")],
-    roster: Annotated[Path, typer.Option(help="Moodle's grading worksheet.")],
-    chapter: Annotated[str, typer.Option(help="The chapter that the worksheet is about.")],
-    date_order: DateOrder = "",
-) -> None:
-    """Add the extensions in Moodle's worksheet to OUT/extensions.csv."""
-    from ..instructor.extensions import import_extensions
-    from ..instructor.results_folder import make_folder
-    from ..instructor.roster import read_roster
-    from ..project import find_project
-
-    make_folder(out)
-    listed = read_roster(roster, "moodle")
-    added = import_extensions(out, find_project().course, listed, chapter, date_order)
-    for line in added or ["no new extensions"]:
-        typer.echo(printable(line, len(line)))
-
-
-@app.command(rich_help_panel=INSTRUCTORS)
 def log(
     out: Graded,
     student: Student,
@@ -149,17 +97,6 @@ def log(
 
     for line in log_of(out, student, find_project().course):
         typer.echo(printable(line, len(line)))
-    say_what_is_outdated(out)
-
-
-def say_what_is_outdated(out: Path) -> None:
-    """Print a note, as an error, on settings that the results in a folder do not have yet."""
-    from ..instructor.results_folder import notes_on_settings
-    from ..instructor.store import Store
-    from ..project import find_project
-
-    for note in notes_on_settings(Store(out), find_project().course.lateness):
-        typer.echo(f"note: {note}", err=True)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -169,32 +106,27 @@ def report(
     section: Section = "",
 ) -> None:
     """Write OUT/report.html, one page about the class."""
+    from ..instructor.people import class_of
     from ..instructor.report.page import messages_in, write_report
-    from ..instructor.roster import read_roster
-    from ..instructor.sections import learners_in
     from ..project import find_project
 
     project = find_project()
-    own = learners_in(read_roster(roster), section)
+    own = class_of(out, roster).in_section(section)
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages, section, own)
     typer.echo(f"{page}")
-    say_what_is_outdated(out)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def collect(
     source: Annotated[Path, typer.Argument(help="The system's download: a zip or a folder.")],
     submitted: Annotated[Path, typer.Argument(help="Folder to write <student>/<chapter>/ to.")],
-    layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
-    chapter: Annotated[
-        str, typer.Option(help="Collect this chapter; files that name another one are set aside.")
-    ] = "",
+    system: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
+    chapter: Annotated[str, typer.Option(help="Collect only this chapter.")] = "",
     roster: Roster = None,
     zone: Annotated[
         str, typer.Option(help="Time zone of Moodle's worksheet, if it is not the course's own.")
     ] = "",
-    date_order: DateOrder = "",
     section: Section = "",
     preview: Annotated[
         bool, typer.Option("--preview", help="Only show which file belongs to whom.")
@@ -203,43 +135,51 @@ def collect(
     """Sort a course system's download into SUBMITTED."""
     from rich.console import Console
 
-    from ..instructor.collecting import plan, short_note, some_of, table
+    from ..instructor.collect import collect as sort_download
+    from ..instructor.collect_notes import table
+    from ..instructor.people import copy_of, read_people
     from ..instructor.roster import read_roster
-    from ..instructor.teams import add_teams, note_on
-    from ..instructor.write_submissions import notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 
-    course = find_project().course
-    listed = read_roster(roster, layout)
-    found = plan(layout, source, course, listed, chapter, zone, date_order, section)
-    found.notes += notes_on_second_folders(found, submitted) + note_on(found.teams)
+    course, listed = find_project().course, read_roster(roster)
+    with copy_of(submitted) if preview else nullcontext(submitted) as target:
+        people = read_people(target)
+        found = sort_download(
+            system, source, target, course, people, listed, chapter, zone, section
+        )
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
-    console.print(table(found, course.lateness.zone))
-    stayed = [] if preview else write(found, submitted)
-    if not preview:
-        add_teams(submitted, found.teams)
-    for note in found.told() + some_of(list(map(short_note, stayed))):
+    console.print(table(found.lines, course.lateness.zone))
+    for note in found.told():
         console.print(f"note: {printable(note, len(note))}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
-    files = plural(len(found.places) + len(found.aside) - found.failed - found.stayed, "file")
-    console.print(f"{files} {done} to {submitted}", markup=False, soft_wrap=True)
+    count, same = plural(found.written, "submission"), found.unchanged
+    unchanged = f", {same} as before" if same else ""
+    console.print(f"{count} {done} to {submitted}{unchanged}", markup=False, soft_wrap=True)
     if found.lost:
-        console.print(
-            f"submissions lost to {plural(len(found.lost), 'problem')}: see the notes above"
-        )
+        problems = plural(len(found.lost), "problem")
+        console.print(f"submissions lost to {problems}: see the notes above")
         raise typer.Exit(1)
+
+
+EARLIER_FORMATS = {
+    ("html", "csv"): "pages",
+    ("html", "moodle"): "feedback",
+    ("xlsx", "csv"): "xlsx",
+}
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Graded,
-    to: Annotated[str, typer.Option(help="csv, xlsx or html.")] = "csv",
-    form: Annotated[str, typer.Option("--format", help="plain, moodle or canvas.")] = "plain",
+    form: Annotated[
+        str, typer.Option("--format", help="csv, xlsx, moodle, canvas, pages or feedback.")
+    ] = "csv",
+    to: Annotated[str, typer.Option(hidden=True)] = "",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Roster = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace grades and comments typed by hand.")
+        bool, typer.Option("--overwrite", help="Replace typed cells, and let many grades fall.")
     ] = False,
     partial: Annotated[
         bool, typer.Option("--partial", help="Export even if some are not graded yet.")
@@ -257,10 +197,10 @@ def export(
     from ..instructor.roster import read_roster
     from ..project import find_project
 
-    course = find_project().course
-    listed = read_roster(roster)
+    course, listed = find_project().course, read_roster(roster)
+    form = EARLIER_FORMATS.get((to, form), form)
     files, notes = write_export(
-        out, course, to, form, listed, chapter, overwrite, partial, section, column, lessons
+        out, course, form, listed, chapter, overwrite, partial, section, column, lessons
     )
     shown = files if len(files) < 4 else [files[0].parent]
     for path in shown:
@@ -351,11 +291,11 @@ def explain(
 
     from ..attempts.setup import Setup
     from ..author.recording.keys import refuse_unbuilt
-    from ..instructor.explain import differs_from_record, for_learner, print_explanation
+    from ..instructor.collect import where_files_went
     from ..instructor.explain import explain as gather
+    from ..instructor.explain import for_learner, print_explanation
     from ..instructor.exporting import not_released
     from ..instructor.grader import Grader
-    from ..instructor.store import Store
     from ..lateness import is_released
     from ..project import find_project
 
@@ -363,23 +303,22 @@ def explain(
     course = project.course
     if to_send and not is_released(course.lateness):
         raise CourseError(not_released(course))
-    if out is not None:
-        Store(out).refuse_empty()
-        say_what_is_outdated(out)
-    refuse_unbuilt(project.graders, [course.exercise(exercise)[0].name])
+    chapter = course.exercise(exercise)[0].name
+    refuse_unbuilt(project.graders, [chapter])
     grader = Grader(Setup(project.graders, isolation, private=(submitted,)))
     try:
         grader.start()
         explanation = gather(grader, student, exercise, submitted, out)
-        if to_send:
-            for note in (
-                UNKNOWN_OVERRIDES if out is None else "",
-                differs_from_record(explanation),
-            ):
+        if isinstance(explanation, str):
+            typer.echo(explanation)
+        elif to_send:
+            for note in (UNKNOWN_OVERRIDES if out is None else "", explanation.difference):
                 typer.echo(f"note: {note}", err=True) if note else None
             typer.echo(for_learner(explanation))
         else:
             print_explanation(Console(highlight=False), explanation, bug_told(exercise))
+        for line in where_files_went(submitted, student, chapter) if not to_send else []:
+            typer.echo(printable(line, len(line)))
     finally:
         grader.close()
 

@@ -9,7 +9,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -18,11 +17,13 @@ import torch
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status
 from ..course import Course, CourseError
-from ..lateness import Lateness, in_zone, is_released, read_time, written
-from ..sources.near_misses import rescued, versions_in
-from ..sources.submitted_files import SubmittedFiles, read_file, recognize_format
+from ..folders import write_file
+from ..lateness import BEST, Lateness, in_zone, is_released, read_time, written
+from ..sources.candidates import candidates_in, files_below, only_code
+from ..sources.submitted_files import SubmittedFiles, submission_of
 from .channels import DATES
 from .grader import Grader
+from .rules import total
 
 LEARNER = "learner"
 HIDDEN_RUN = "hidden_tests"  # marks, in a record, that the hidden tests graded the submission
@@ -36,16 +37,12 @@ TO_BE_LOOKED_AT = "Grading failed, which is not your fault; your instructor has 
 
 def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
     """Return the submission in a folder: the chapter's file, or else the only code file."""
-    limits = course.limits
-    if versions := versions_in(folder, {chapter}, limits):
-        submitted_files, _ = rescued(LEARNER, versions, limits)
-        return recognize_format(submitted_files)[0]
-    files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
-    most = {".py": limits.source_bytes, ".ipynb": limits.notebook_bytes}
-    if len(files) == 1 and (read := read_file(LEARNER, files[0], most[files[0].suffix])):
-        named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
-        return recognize_format(named)[0]
-    return SubmittedFiles(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
+    files = list(files_below(folder))
+    found = candidates_in(files, [chapter], course.limits)
+    found.candidates = found.candidates or only_code(files, chapter)
+    read, _ = submission_of(LEARNER, chapter, found, course.limits)
+    why = f"There is no file {chapter}.py."
+    return read or SubmittedFiles(LEARNER, chapter, reason=why, missing=True)
 
 
 def rows_on(folder: Path, chapter: str, tests: Path) -> list[dict]:
@@ -92,42 +89,41 @@ def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
     told: the content of `submission_metadata.json`. Its due date counts if the course has none. Its
     extension for this learner always counts.
     """
-    chapter = rows[0]["chapter"]
-    due = extended(lateness.deadlines.get(chapter), told)
-    rule = replace(lateness, deadlines={chapter: due} if due else {})
+    due = extended(lateness.deadlines.get(rows[0]["chapter"]), told)
     at = written(read_time(told["created_at"])) if told.get("created_at") else None
-    dated = [rule.applied(row, at) for row in rows]
-    score = round(sum(row["points"] for row in dated), 6)
-    lost = round(sum(row["penalty"] for row in dated), 6)
-    output = (
-        [f"{lost:g} points less: {dated[0]['late_seconds'] / 3600:.1f} hours late."] if lost else []
-    )
-    best = max(
-        (float(p.get("score") or 0) for p in told.get("previous_submissions") or []), default=0
-    )
-    if lateness.attempts == "best" and best > score:
+    dated = [lateness.applied(row, at, due) for row in rows]
+    score, lost = total(dated), total(dated, "penalty")
+    output = []
+    if lost:
+        output = [f"{lost:g} points less: {dated[0]['late_seconds'] / 3600:.1f} hours late."]
+    best = max((float(p.get("score") or 0) for p in earlier(told)), default=0)
+    if lateness.attempts == BEST and best > score:
         output.append(f"Your best attempt so far counts: {best:g} points.")
         score = best
+    more = {"extra_data": {HIDDEN_RUN: True}}
     tests = [gradescope_test(row) for row in dated]
     if not is_released(lateness):  # a hidden test hides the total too
         output = [received(rows, lateness)]
         tests = [test | {"visibility": "after_published"} for test in tests]
-    return {
-        "score": score,
-        "output": " ".join(output),
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "tests": tests,
-        "extra_data": {HIDDEN_RUN: True},
-    }
+    return record(score, " ".join(output), tests) | more
+
+
+def record(score: float, output: str, tests: list[dict]) -> dict:
+    """Return Gradescope's record."""
+    seen = {"visibility": "visible", "stdout_visibility": "hidden"}
+    return {"score": score, "output": output, "tests": tests} | seen
+
+
+def earlier(told: dict) -> list[dict]:
+    """Return Gradescope's records of earlier submissions."""
+    return [one for one in told.get("previous_submissions") or [] if isinstance(one, dict)]
 
 
 def hidden_runs(told: dict) -> list[dict]:
     """Return the earlier submissions that were graded with the hidden tests, the latest last."""
-    earlier = [one for one in told.get("previous_submissions") or [] if isinstance(one, dict)]
     ran = [
         one
-        for one in earlier
+        for one in earlier(told)
         if ((one.get("results") or {}).get("extra_data") or {}).get(HIDDEN_RUN)
     ]
     return sorted(ran, key=lambda one: read_time(one["submission_time"]))
@@ -151,15 +147,10 @@ def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
     The score is that of the latest file that the hidden tests graded.
     """
     score = float(hidden_runs(told)[-1].get("score") or 0)
+    if not is_released(lateness):
+        return record(score, received(rows, lateness), [])
     output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
-    tests = [gradescope_test(row) for row in rows]
-    return {
-        "score": score,
-        "output": output if is_released(lateness) else received(rows, lateness),
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "tests": tests if is_released(lateness) else [],
-    }
+    return record(score, output, [gradescope_test(row) for row in rows])
 
 
 def extended(due: str | None, told: dict) -> str | None:
@@ -180,27 +171,22 @@ def extended(due: str | None, told: dict) -> str | None:
 
 def received(rows: list[dict], lateness: Lateness) -> str:
     """Return the text for a learner before feedback is released."""
-    loads = any(row["status"] != Status.ERROR for row in rows)
-    state = (
-        "Your file can be loaded."
-        if loads
-        else f"Your file could not be loaded: {rows[0]['message']}"
-    )
+    state = "Your file can be loaded."
+    if all(row["status"] == Status.ERROR for row in rows):
+        state = f"Your file could not be loaded: {rows[0]['message']}"
     follow = f"Points and feedback will be available from {lateness.feedback_from}."
     return f"Your submission was received. {state} {follow}"
 
 
 def gradescope_test(row: dict) -> dict:
     """Return the test of one exercise. Text of a learner is escaped."""
-    passed = row["status"] == Status.PASSED
-    recognized = (
-        f"<p>Recognized: {escape(', '.join(row['mistakes']))}</p>" if row["mistakes"] else ""
-    )
+    names = escape(", ".join(row["mistakes"]))
+    recognized = f"<p>Recognized: {names}</p>" if names else ""
     return {
         "name": row["exercise"],
         "score": row["points"],
         "max_score": row["max_points"],
-        "status": "passed" if passed else "failed",
+        "status": "passed" if row["status"] == Status.PASSED else "failed",
         "output": f"<p>{escape(row['message'])}</p>{recognized}",
         "output_format": "html",
         "visibility": "visible",
@@ -225,7 +211,7 @@ def prairielearn(chapter: str, base: Path) -> None:
 
 def prairielearn_results(rows: list[dict]) -> dict:
     """Return PrairieLearn's record: a score from 0 to 1, and a test for each exercise."""
-    points, most = (sum(row[name] for row in rows) for name in ("points", "max_points"))
+    points, most = total(rows), total(rows, "max_points")
     tests = [
         {
             "name": row["exercise"],
@@ -255,9 +241,7 @@ def read_json(path: Path) -> dict:
 def write_json(path: Path, record: dict) -> None:
     """Write a record completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_file(path, (json.dumps(record, indent=1) + "\n").encode())
 
 
 SYSTEMS: dict[str, Callable[[str, Path], None]] = {

@@ -1,21 +1,16 @@
 """Grade with the workers of an existing dask scheduler, wherever they run.
 
 Workers share only the network. Graders and submissions travel as bytes, and verdicts come back as
-records. Every worker, even one that joins later, unpacks the graders into its own scratch folder.
+records. Every worker, even one that joins later, writes the graders into its own scratch folder.
 """
 
-import asyncio
-import io
 import shutil
 import threading
-import time
 import uuid
-import zipfile
 from collections import Counter
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
 
 import torch
 
@@ -24,59 +19,35 @@ from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..sources.submitted_files import SubmittedFiles
 from .dependencies import graders_files
-from .grader import Grader, NotReady, grade_with
+from .grader import Grader, grade_with
+from .workers import Workers
 
 try:
-    from distributed import Client, KilledWorker, Worker, WorkerPlugin
+    from distributed import Client, KilledWorker, get_worker
 except ImportError as error:
     raise CourseError(
         "--scheduler needs dask.distributed: pip install 'tensorgrade[cluster]'"
     ) from error
 
-LONGEST_START = 120
-LONGEST_CONNECT = 10
+LONGEST_START, LONGEST_CONNECT = 120, 10
 MOST_AHEAD = 1000  # submissions waiting at the scheduler; about 10 MB
-GRADERS: dict[str, Grader] = {}  # by run, in a worker's process
-ONE_AT_A_TIME = threading.Lock()  # a worker with several threads has one warm session
+Parcel = dict[str, bytes]
+GRADERS: dict[str, tuple[Grader, Path]] = {}  # in a worker: by run, with the graders' folder
+ONE_AT_A_TIME = threading.RLock()  # a worker with several threads has one grader
 
 
-class GraderPlugin(WorkerPlugin):
-    """A plugin that gives a worker a warm grader when it joins the run."""
-
-    def __init__(self, run: str, parcel: bytes, setup: Setup):
-        self.name = f"tensorgrade-{run}"
-        self.run, self.parcel, self.grading = run, parcel, setup
-
-    async def setup(self, worker: Worker) -> None:
-        """Unpack and warm up in a thread, so that the worker's loop goes on. Raises CourseError."""
-        self.folder = Path(worker.local_directory) / self.name
-        await asyncio.to_thread(self.begin)
-
-    def begin(self) -> None:
-        torch.set_num_threads(1)
-        graders = unpack_graders(self.parcel, self.folder)
-        grader = Grader(replace(self.grading, tests=graders))
-        grader.start()
-        GRADERS[self.run] = grader
-
-    def teardown(self, worker: Worker) -> None:
-        """Delete all files of the run when it is over."""
-        if (grader := GRADERS.pop(self.run, None)) is not None:
-            grader.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-class ClusterWorkers:
+class ClusterWorkers(Workers):
     """The workers behind a scheduler's address. dask replaces workers that die."""
 
     lost = (KilledWorker,)
-    ahead = MOST_AHEAD
 
     def __init__(self, address: str, setup: Setup, course: Course):
-        self.run = uuid.uuid4().hex[:12]
-        self.client = connect(address)
-        self.executor = self.client.get_executor(pure=False)
-        self.plugin = GraderPlugin(self.run, pack_graders(setup.tests, course), setup)
+        self.ahead, self.told = MOST_AHEAD, (uuid.uuid4().hex[:12], setup)
+        self.parcel = pack_graders(setup.tests, course)
+        try:
+            self.client = Client(address, set_as_default=False, timeout=LONGEST_CONNECT)
+        except (OSError, ValueError) as error:
+            raise CourseError(f"there is no dask scheduler at {address}: {error}") from None
 
     def check_in(self) -> dict[str, int]:
         """Return the number of workers by kind of isolation. Raises CourseError."""
@@ -84,96 +55,76 @@ class ClusterWorkers:
             self.client.wait_for_workers(1, timeout=LONGEST_START)
         except TimeoutError:
             raise CourseError("the scheduler has no workers; start some, then try again") from None
-        self.client.register_plugin(self.plugin)
-        return dict(Counter(self.client.run(isolation_here, self.run).values()))
+        kinds = self.client.run(isolation_here, *self.told, self.parcel)
+        self.there = self.client.scatter(self.parcel, broadcast=True, hash=False)
+        return dict(Counter(kinds.values()))
 
-    def submit(self, submitted_files: SubmittedFiles, last: bool) -> Future[list[Verdict] | None]:
+    def submit(self, one: SubmittedFiles, last: bool) -> Future[list[Verdict] | None]:
         """Send one submission to a worker."""
-        return self.executor.submit(grade_here, self.run, submitted_files, last)
+        executor = self.client.get_executor(pure=False)
+        return executor.submit(grade_here, *self.told, self.there, one, last)
 
     def replace(self, running: set[Future]) -> set[Future]:
         """Return no futures: dask replaces a lost worker, and the other workers keep theirs."""
         return set()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is CancelledError:
-            raise CourseError(
-                "the scheduler stopped; start it again, then run the same command to continue"
-            ) from None
-        self.executor.shutdown(wait=False)
         try:
-            self.client.unregister_worker_plugin(self.plugin.name)
+            if kind is CancelledError:
+                why = "the scheduler stopped; start it again, then run the same command to continue"
+                raise CourseError(why) from None
+            self.client.run(end_here, self.told[0])
         finally:
             self.client.close()
 
 
-def connect(address: str) -> "Client":
-    """Return a client of the scheduler. Raises CourseError."""
-    try:
-        return Client(address, set_as_default=False, timeout=LONGEST_CONNECT)
-    except (OSError, ValueError) as error:
-        raise CourseError(f"there is no dask scheduler at {address}: {error}") from None
-
-
-def isolation_here(run: str) -> str:
+def isolation_here(run: str, setup: Setup, parcel: Parcel) -> str:
     """In a worker: return the kind of isolation with which it grades for this run."""
-    return grader_of(run).maker.warm_up().isolation
+    return grader_here(run, setup, parcel).maker.warm_up().isolation
 
 
-def grade_here(run: str, submitted_files: SubmittedFiles, last: bool) -> list[Verdict] | None:
+def grade_here(
+    run: str, setup: Setup, parcel: Parcel, one: SubmittedFiles, last: bool
+) -> list[Verdict] | None:
     """In a worker: return the verdicts of a try on one submission."""
-    grader = grader_of(run)
     with ONE_AT_A_TIME:
-        return grade_with(grader, submitted_files, last)
+        return grade_with(grader_here(run, setup, parcel), one, last)
 
 
-def grader_of(run: str) -> Grader:
-    """In a worker: wait for its warm grader and return it. Raises NotReady."""
-    deadline = time.monotonic() + LONGEST_START
-    while run not in GRADERS:
-        if time.monotonic() > deadline:
-            raise NotReady("a worker got no graders for this run")
-        time.sleep(0.05)
-    return GRADERS[run]
+def grader_here(run: str, setup: Setup, parcel: Parcel) -> Grader:
+    """In a worker: return its warm grader for this run. Raises CourseError."""
+    with ONE_AT_A_TIME:
+        if run not in GRADERS:
+            torch.set_num_threads(1)
+            folder = Path(get_worker().local_directory) / f"tensorgrade-{run}"
+            grader = Grader(replace(setup, tests=unpack_graders(parcel, folder)))
+            grader.start()
+            GRADERS[run] = grader, folder
+        return GRADERS[run][0]
 
 
-STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal graders have equal bytes
+def end_here(run: str) -> None:
+    """In a worker: delete everything of a run when it is over."""
+    grader, folder = GRADERS.pop(run, (None, None))
+    if grader and folder:
+        grader.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def pack_graders(graders: Path, course: Course) -> bytes:
-    """Return a zip of the files that grading reads.
+def pack_graders(graders: Path, course: Course) -> Parcel:
+    """Return the files that grading reads, by path.
 
     The course is included without its seed and without the rest of `course_config.py`, which may
-    hold a gradebook's password. Right answers are included, because a row must not depend on the
-    machine that graded it.
+    hold a gradebook's password.
     """
-    buffer = io.BytesIO()
-    files = graders_files(graders)
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, path in files.items():
-            add(archive, renamed(name, graders), path.read_bytes())
-        add(archive, "graders/course.json", course.public_json().encode())
-    return buffer.getvalue()
+    files = {name: path.read_bytes() for name, path in graders_files(graders).items()}
+    return files | {"graders/course.json": course.public_json().encode()}
 
 
-def add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    """Add a file, compressed: a ZipInfo is uncompressed by default."""
-    archive.writestr(zipfile.ZipInfo(name, STAMP), content, zipfile.ZIP_DEFLATED)
-
-
-def renamed(name: str, graders: Path) -> str:
-    """Return a file's name in the package, in which the graders' folder is always `graders`."""
-    return (
-        name.replace(f"{graders.name}/", "graders/", 1) if name.startswith(graders.name) else name
-    )
-
-
-def unpack_graders(parcel: bytes, folder: Path) -> Path:
-    """Unpack the package into a new folder, and return the graders' folder in it."""
+def unpack_graders(parcel: Parcel, folder: Path) -> Path:
+    """Write the files into a new private folder, and return the graders' folder in it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with zipfile.ZipFile(io.BytesIO(parcel)) as archive:
-        archive.extractall(folder)
+    for name, content in parcel.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
     return folder / "graders"

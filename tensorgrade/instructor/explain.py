@@ -1,4 +1,4 @@
-"""Collect everything behind one verdict for an instructor: checks, cases, values, near misses."""
+"""Collect everything behind one verdict for an instructor: checks, cases and values."""
 
 import ast
 import re
@@ -12,32 +12,29 @@ from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.pipeline import verdicts_on
-from ..attempts.points import course_deduction, deduction, deductions
-from ..attempts.recognized import is_beside, mistake_sets
-from ..attempts.results import CheckResult, Rule, Topic, first_failure
+from ..attempts.results import CheckResult, first_failure
 from ..attempts.scoring import results_on
 from ..attempts.verdict import Status, Verdict
-from ..course import CourseError
+from ..course import Course, CourseError
 from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
-from ..exchange.text import joined, listed, printable
+from ..exchange.text import joined, printable
 from ..judging.diagnosis import Kind, Observations, PublicDiagnosis
 from ..judging.errors import raised
 from ..judging.remarks import remarks
 from ..judging.tensor_comparison import disagreement
 from ..judging.value_comparison import ValueJudge, problem_of, side_by_side
 from ..lateness import in_zone
-from ..recognition.fingerprints import Near, nearly
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import SubmittedFiles
 from ..views.comparison import comparison
-from ..views.points import earned, how_earned, lost
+from ..views.points import how_earned
+from .decisions import read_rules
 from .grader import Grader
-from .history import changed_points
-from .overrides import as_found
 from .points_breakdown import is_changed, points_steps
-from .store import Store
+from .results import Results, no_results
+from .rules import Row, found
 from .teams import read_teams
 
 SHOWN = 3  # cases that differ, which are shown with their values
@@ -52,54 +49,96 @@ AS_EXPECTED = "as expected"
 class Explanation:
     """The details of a verdict.
 
-    recorded: the row that counts, if OUT has one. verdict, checks, part: the results of grading
-    again now. row: the recorded row, or else the new one with its late penalty. code: the learner's
-    own code for this exercise; "" if there is none. changes: changes of the recorded points.
-    counts_other: True if the recorded row is of another file of the learner than the one that was
-    graded here.
+    row: the row that counts, if OUT has one; otherwise the new one with its late penalty. verdict,
+    checks, part: the results of grading the file in SUBMITTED now. code: the learner's own code for
+    this exercise; "" if there is none. changes: changes of the points that count. difference: a
+    sentence if the row that counts is not what grading found now.
     """
 
-    recorded: dict | None
+    row: Row
     verdict: Verdict
     checks: list[CheckResult]
     part: ExerciseAttempt
-    row: dict
     code: str = ""
     changes: tuple[str, ...] = ()
+    difference: str = ""
     counts_other: bool = False
 
 
 def explain(
     grader: Grader, student: str, exercise: str, submitted: Path, out: Path | None = None
-) -> Explanation:
-    """Grade a learner's chapter again and return everything observed. Raises CourseError."""
-    chapter, _ = grader.maker.course.exercise(exercise)
-    submitted_files = submission_of(grader, student, chapter.name, submitted)
-    attempt = grader.attempt(submitted_files)
+) -> Explanation | str:
+    """Grade a learner's chapter again and return everything observed. Raises CourseError.
+
+    If no file of the learner is in SUBMITTED, return a text on that for the learner.
+    """
+    course = grader.maker.course
+    chapter, _ = course.exercise(exercise)
+    recorded, changes = recorded_row(out, student, exercise, course) if out else (None, ())
+    one = submission_of(course, student, chapter.name, submitted)
+    if one is None and recorded is None:
+        raise CourseError(f"{submitted} holds no folder {student}/{chapter.name}")
+    if one is None or one.missing:
+        return nothing_arrived(student, exercise, course, recorded)
+    attempt = grader.attempt(one)
     results = results_on(attempt)
-    checks = results[exercise]
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
-    part = attempt.exercises[exercise]
-    code = code_of(grader, attempt, exercise)
-    store = Store(out) if out else None
-    result = store.results().get((student, chapter.name)) if store else None
-    old = next((r for r in result.rows if r["exercise"] == exercise), None) if result else None
-    graded = store.attempts().get((student, chapter.name), []) if store else []
-    known = submitted_files.digest in {attempt.content for attempt in graded}
-    other = bool(known and result and result.basis.content != submitted_files.digest)
-    row = old or grader.maker.course.lateness.applied(verdict.row(), submitted_files.submitted)
-    changes = changes_of(store, student, exercise, grader.maker.course.lateness.zone)
-    return Explanation(old, verdict, checks, part, row, code, changes, other)
-
-
-def changes_of(store: Store | None, student: str, exercise: str, zone: str) -> tuple[str, ...]:
-    """Return a sentence on each change of an exercise's recorded points, oldest first."""
-    events = changed_points(store.events(student)) if store else []
-    own = [event for event in events if event["exercise"] == exercise]
-    return tuple(
-        f"{in_zone(e['at'], zone)}: {e['points'][0]:g} → {e['points'][1]:g} points ({e['why']})."
-        for e in own
+    other = bool(recorded and recorded["file"] != one.digest)
+    return Explanation(
+        recorded or course.lateness.applied(verdict.row(), one.submitted),
+        verdict,
+        results[exercise],
+        attempt.exercises[exercise],
+        code_of(grader, attempt, exercise),
+        changes,
+        difference(recorded, verdict, other) if recorded else "",
+        other,
     )
+
+
+def recorded_row(
+    out: Path, student: str, exercise: str, course: Course
+) -> tuple[Row | None, tuple[str, ...]]:
+    """Return the row that counts, None without one, and a sentence on each change of its points."""
+    results, zone = Results(out), course.lateness.zone
+    rows = results.rows(read_rules(out, course), course.exercise_names, student)
+    if not (rows or results.attempts()):
+        raise CourseError(no_results(out))
+    moved = [one for one in results.changes(student) if one["exercise"] == exercise]
+    told = tuple(f"{in_zone(one['at'], zone)}: {change_line(one)}." for one in moved)
+    return next((row for row in rows if row["exercise"] == exercise), None), told
+
+
+def change_line(change: Row) -> str:
+    """Return a change of a row with its cause."""
+    before, now = change["points"]
+    return f"{change['exercise']} {before:g} → {now:g} ({change['why']})"
+
+
+def difference(recorded: Row, verdict: Verdict, other: bool) -> str:
+    """Return a sentence if today's result differs from the row that counts; "" otherwise."""
+    if other:
+        return f"another file of {recorded['student']} counts; `tensorgrade log` lists the files"
+    if (found(recorded), recorded["status"]) == (verdict.points, verdict.status):
+        return ""
+    then = f"recorded: {recorded['status']}, {found(recorded):g} points"
+    return f"{then}; `tensorgrade grade --student {recorded['student']}` grades the file again"
+
+
+def nothing_arrived(student: str, exercise: str, course: Course, recorded: Row | None) -> str:
+    """Return a text for a learner without a file in SUBMITTED."""
+    chapter, _ = course.exercise(exercise)
+    due = course.lateness.shown_deadline(chapter.name)
+    lines = [f"{student}: no file arrived for {chapter.title} ({chapter.name})."]
+    lines += [f"The deadline: {due}."] if due else []
+    if recorded and recorded.get("submitted"):
+        lines += ["An earlier file counts:", points_line(recorded), recorded["message"]]
+    return "\n".join(lines)
+
+
+def points_line(row: Row) -> str:
+    """Return the points of a row in one line."""
+    return f"{row['exercise']}: {row['points']:g} of {row['max_points']:g} points"
 
 
 def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
@@ -135,22 +174,17 @@ def without(docstrings: list[str], code: str) -> str:
     return code
 
 
-def submission_of(grader: Grader, student: str, chapter: str, submitted: Path) -> SubmittedFiles:
-    """Return a learner's submission for a chapter. Raises CourseError if there is none."""
-    course = grader.maker.course
+def submission_of(
+    course: Course, student: str, chapter: str, submitted: Path
+) -> SubmittedFiles | None:
+    """Return a learner's submission for a chapter; None if there is none. Raises CourseError."""
     teams = read_teams(submitted, course)
     submissions, _ = find_submissions(submitted, course, share=teams.share)
-    for submitted_files in submissions:
-        if (submitted_files.student, submitted_files.chapter) == (
-            student,
-            chapter,
-        ) and not submitted_files.missing:
-            return submitted_files
-    raise CourseError(f"{submitted} holds no folder {student}/{chapter}")
+    return next((o for o in submissions if (o.student, o.chapter) == (student, chapter)), None)
 
 
 def print_explanation(console: Console, explanation: Explanation, given: str = "") -> None:
-    """Print the verdict, the code, the checks, all cases, and the nearest known mistakes.
+    """Print the verdict, the code, the checks and all cases.
 
     given: the mistake in the given code of a find-the-bug exercise, if there is one. If every check
     only repeats the verdict, it is printed once, and the cases are left out.
@@ -165,8 +199,6 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
     print_where(console, explanation)
     if not says_no_more(explanation):
         print_cases(console, explanation)
-    if ran(explanation) and explanation.verdict.status != Status.PASSED:
-        print_nearest(console, explanation)
 
 
 def ran(explanation: Explanation) -> bool:
@@ -195,26 +227,13 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
     console.print(Padding(Text(verdict.message), (0, 2)))
     mistakes = ", ".join(verdict.mistakes) or "none"
     console.print(Text(f"  mistakes recognized: {mistakes}; isolation: {verdict.isolation}"))
-    if difference := differs_from_record(explanation):
-        console.print(Text(f"  {difference}", "bold red"))
+    if explanation.difference:
+        console.print(Text(f"  {explanation.difference}", "bold red"))
     console.print(Text(f"  {submitted_at(explanation)}"))
     for change in explanation.changes:
         console.print(Text(f"  Changed {change}"))
     if is_changed(explanation.row):
         console.print(Text(f"  {' '.join(points_steps(explanation.row))}", "bold"))
-
-
-def differs_from_record(explanation: Explanation) -> str:
-    """Return a sentence if today's result differs from the recorded one."""
-    if (old := explanation.recorded) is None:
-        return ""
-    if explanation.counts_other:
-        return f"another file of {old['student']} counts; `tensorgrade log` lists the files"
-    graded, verdict = as_found(old), explanation.verdict
-    then = round(graded["points"] + graded.get("penalty", 0.0), 6), old["status"]
-    if then == (verdict.points, verdict.status):
-        return ""
-    return f"recorded: {then[1]}, {then[0]:g} points; `tensorgrade grade` updates the record"
 
 
 def submitted_at(explanation: Explanation) -> str:
@@ -235,15 +254,14 @@ def for_learner(explanation: Explanation) -> str:
     case or value.
     """
     row = explanation.row
-    told = row if explanation.counts_other else explanation.verdict.row()
-    lines = [f"{row['exercise']}: {row['points']:g} of {row['max_points']:g} points"]
+    lines = [points_line(row)]
     lines += points_steps(row) if is_changed(row) or row["mistakes"] else []
     lines += [submitted_at(explanation)] if row.get("submitted") else []
     lines += [f"Changed {change}" for change in explanation.changes]
     lines += [ANOTHER_COUNTS] if explanation.counts_other else []
-    lines += ["", told["message"]]
-    if told["mistakes"]:
-        lines += ["", f"Recognized: {', '.join(told['mistakes'])}"]
+    lines += ["", row["message"]]
+    if row["mistakes"]:
+        lines += ["", f"Recognized: {', '.join(row['mistakes'])}"]
     if explanation.code and not explanation.counts_other:
         lines += ["", "What you wrote:", "", *(f"    {x}" for x in explanation.code.split("\n"))]
     return "\n".join(lines)
@@ -262,8 +280,6 @@ def print_checks(console: Console, explanation: Explanation) -> None:
         console.print(Text(FOR_INSTRUCTORS, "dim"))
     most = explanation.verdict.max_points
     console.print(Text(f"  {how_earned(explanation.checks, most)}"))
-    if rule := rule_of_mistakes(explanation.part, explanation.checks):
-        console.print(Padding(Text(rule, "dim"), (0, 2)))
     for check in explanation.checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
         console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
@@ -271,53 +287,6 @@ def print_checks(console: Console, explanation: Explanation) -> None:
             diagnosis = check.finding.diagnosis
             why = joined(diagnosis.problem, diagnosis.observations.where)
             console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
-
-
-def rule_of_mistakes(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
-    """Return how known mistakes decide the points; "" if they do not."""
-    answers = [check for check in checks if check.about == Topic.ANSWER]
-    if not any(check.rule == Rule.MISTAKE for check in answers):
-        return ""
-    names = min(mistake_sets(part), key=lambda names: deduction(part, names))
-    explained = [check for check in answers if not is_beside(part, check, names)]
-    most = sum(check.points for check in answers)
-    failed = sum(check.points for check in explained if not check.passed)
-    taken = failed / sum(check.points for check in explained)
-    shares = deductions(part, names)
-    of_course = {name for name in shares if course_deduction(part, name) is not None}
-    total = f"{lost(most - earned(answers))} of {most:g} points"
-    why = f"{rule_applied(shares, of_course, taken)}: {total}."
-    rest = "" if explained == answers else " Checks that fail for another reason lose all points."
-    opening = f"The failed checks are worth {failed:g} of {most:g} points. "
-    return f"{opening}{why} All checks lose the same share.{rest}"
-
-
-def rule_applied(shares: dict[str, float], of_course: set[str], taken: float) -> str:
-    """Return the rule behind a deduction. taken: the share that the failed checks would cost.
-
-    shares: each mistake's share. of_course: those whose share the course sets.
-
-    >>> rule_applied({"no_scale": 0.4}, {"no_scale"}, 0.6)
-    'graders/checks.py sets the share of no_scale to 40%'
-    >>> rule_applied({"no_scale": 0.5}, set(), 0.6), rule_applied({"no_scale": 0.3}, set(), 0.3)
-    ('no_scale costs at most 50%', 'no_scale costs as much')
-    >>> rule_applied({"no_scale": 0.5, "no_mask": 0.2}, {"no_mask"}, 0.6)
-    'no_scale costs 50% and no_mask 20% (set in graders/checks.py), each of what the others leave'
-    """
-    if not shares:
-        return "The mistake comes from an earlier exercise and costs points only there"
-    if len(shares) > 1:
-        by = " (set in graders/checks.py)"
-        parts = [f"{name} {share:.0%}{by * (name in of_course)}" for name, share in shares.items()]
-        return f"{listed(parts)}, each of what the others leave".replace(" ", " costs ", 1)
-    ((name, share),) = shares.items()
-    if of_course:
-        return f"graders/checks.py sets the share of {name} to {share:.0%}"
-    if share == 1 > taken:
-        return f"{name} costs everything, because the code computes nothing"
-    if share == taken:
-        return f"{name} costs as much"
-    return f"{name} costs at {'most' if share < taken else 'least'} {share:.0%}"
 
 
 def worth(check: CheckResult) -> str:
@@ -437,24 +406,3 @@ def print_difference(console: Console, wrong: PublicDiagnosis) -> None:
     blocks = comparison(wrong, console.width - 8, console.color_system is not None)
     for line in [Text(f"called  {wrong.called}", "dim"), *remarks, *blocks]:
         console.print(Padding(line, (0, 2, 0, 6)))
-
-
-def print_nearest(console: Console, explanation: Explanation) -> None:
-    """Print the known mistakes that give the same results on most of the wrong cases, if any do."""
-    part = explanation.part
-    fingerprints, own = part.attempt.fingerprints, part.attempt.own.signatures
-    near_ones = nearly(part.name, part.claimed, fingerprints, own)
-    title = "Nearest known mistakes" if near_ones else "No known mistake is similar"
-    console.print(Text(f"\n{title}", "bold"))
-    if near_ones:
-        console.print(Text("  Cases with the same wrong result:", "dim"))
-    for near in near_ones:
-        console.print(Padding(Text(near_line(near)), (0, 2)))
-
-
-def near_line(near: Near) -> str:
-    """Return a line with a near mistake, its matching cases, and the first cases that differ."""
-    line = f"{near.matched} of {near.wrong} cases  {' + '.join(near.mistakes)}"
-    if not near.differs:
-        return line
-    return f"{line}; not on {', '.join(near.differs[:3])}" + (" …" if near.differs[3:] else "")

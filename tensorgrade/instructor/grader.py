@@ -12,7 +12,6 @@ from ..attempts.checking import check_results
 from ..attempts.maker import AttemptMaker
 from ..attempts.naming import run
 from ..attempts.pipeline import grade as grade_attempt
-from ..attempts.results import CheckResult
 from ..attempts.setup import Setup
 from ..attempts.verdict import (
     GRADERS_FAILED,
@@ -76,58 +75,51 @@ class Grader:
         attempt = self.maker.attempt_from_source(chapter.name, Source(text, path.name))
         try:
             run(attempt, names)
-            passed = all(one.passed for name in names for one in self.checks(attempt, name))
+            passed = all(one.passed for n in names for one in check_results(attempt, n)[n])
             return passed and not attempt.lab.is_lost
         except NotStarted:
             return False
         finally:
             attempt.lab.close()
 
-    def checks(self, attempt: Attempt, name: str) -> list[CheckResult]:
-        """Return the results of the checks on one exercise."""
-        return check_results(attempt, [name])[name]
-
-    def grade(self, submitted_files: SubmittedFiles) -> list[Verdict]:
+    def grade(self, one: SubmittedFiles) -> list[Verdict]:
         """Return verdicts on all exercises of a chapter.
 
         Raises NotGraded if a process ended or stopped answering twice, and the canary fails too.
         """
-        return self.first_try(submitted_files) or self.last_try(submitted_files)
+        return self.one_try(one, last=False) or self.one_try(one, last=True) or []
 
-    def first_try(self, submitted_files: SubmittedFiles) -> list[Verdict] | None:
-        """Return the verdicts; None if a process ended or stopped answering.
+    def one_try(self, one: SubmittedFiles, last: bool) -> list[Verdict] | None:
+        """Return the verdicts; None if a process ended or stopped answering, unless it is the last.
 
-        That is a fault of this run until another try proves that it is the learner's.
+        That is a fault of this run until another try proves that it is the learner's. Raises
+        NotGraded at the last try, if a right answer does not pass either.
         """
+        whose = f"{one.chapter} of {one.student} is not graded"
         try:
-            verdicts, is_lost = self.try_once(submitted_files)
-        except NotStarted:
-            return None
-        return None if is_lost else verdicts
-
-    def last_try(self, submitted_files: SubmittedFiles) -> list[Verdict]:
-        """Return the verdicts, whatever they are, if this machine works. Raises NotGraded."""
-        whose = f"{submitted_files.chapter} of {submitted_files.student} is not graded"
-        try:
-            verdicts, is_lost = self.try_once(submitted_files)
+            verdicts, is_lost = self.try_once(one)
         except NotStarted as error:
-            raise NotGraded(f"{whose}: {error}") from None
-        if is_lost and not self.canary():
+            if last:
+                raise NotGraded(f"{whose}: {error}") from None
+            return None
+        if is_lost and last and not self.canary():
             raise NotGraded(f"{whose}: {NOTHING_PASSES}")
-        return verdicts
+        return None if is_lost and not last else verdicts
 
-    def try_once(self, submitted_files: SubmittedFiles) -> tuple[list[Verdict], bool]:
+    def try_once(self, one: SubmittedFiles) -> tuple[list[Verdict], bool]:
         """Return the verdicts, and True if a process ended or stopped answering."""
-        if submitted_files.reason:
-            why = why_not(submitted_files)
+        if one.reason:
+            status, why = Status.ERROR, NO_FILE if one.no_file else UNREADABLE
+            if one.missing:
+                status, why = Status.NOT_ATTEMPTED, NOTHING_SUBMITTED
             isolation = self.maker.warm_up().isolation
-            return set_aside(submitted_files, self.maker.course, *why, isolation), False
-        attempt = self.attempt(submitted_files)
-        return self.judge(submitted_files.student, attempt), attempt.lab.is_lost
+            return set_aside(one, self.maker.course, status, why, isolation), False
+        attempt = self.attempt(one)
+        return self.judge(one.student, attempt), attempt.lab.is_lost
 
-    def attempt(self, submitted_files: SubmittedFiles) -> Attempt:
+    def attempt(self, one: SubmittedFiles) -> Attempt:
         """Return a submission as an attempt. An unreadable one gives an attempt too."""
-        return self.maker.attempt_from_source(submitted_files.chapter, submitted_files)
+        return self.maker.attempt_from_source(one.chapter, one)
 
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
         """Run the cases and the checks on the results, and return the verdicts."""
@@ -165,9 +157,9 @@ def check_in() -> str:
     return ready_grader().maker.warm_up().isolation
 
 
-def grade(submitted_files: SubmittedFiles, last: bool) -> list[Verdict] | None:
+def grade(one: SubmittedFiles, last: bool) -> list[Verdict] | None:
     """Return the verdicts of a worker's try on one submission. Raises NotReady."""
-    return grade_with(ready_grader(), submitted_files, last)
+    return grade_with(ready_grader(), one, last)
 
 
 def ready_grader() -> Grader:
@@ -177,24 +169,20 @@ def ready_grader() -> Grader:
     return GRADER
 
 
-def grade_with(
-    grader: Grader, submitted_files: SubmittedFiles, last: bool = True
-) -> list[Verdict] | None:
+def grade_with(grader: Grader, one: SubmittedFiles, last: bool = True) -> list[Verdict] | None:
     """Return the verdicts of this grader on one submission.
 
     last: False returns None if another try is needed, True if this machine cannot grade it.
     """
     try:
-        return (grader.last_try if last else grader.first_try)(submitted_files)
+        return grader.one_try(one, last)
     except NotGraded:
         return None
     except CourseError:
         raise  # the course or this machine is at fault, for all learners
     except Exception:  # a fault of the graders on this file, which must not end the run
-        logging.exception(
-            "%s of %s could not be judged", submitted_files.chapter, submitted_files.student
-        )
-        return set_aside(submitted_files, grader.maker.course, Status.ERROR, GRADING_FAILED)
+        logging.exception("%s of %s could not be judged", one.chapter, one.student)
+        return set_aside(one, grader.maker.course, Status.ERROR, GRADING_FAILED)
     finally:
         forget()
 
@@ -224,32 +212,21 @@ trim, tune = c_function("malloc_trim"), c_function("mallopt")
 MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 18  # for mallopt; larger than a normal result
 
 
-def why_not(submitted_files: SubmittedFiles) -> tuple[Status, str]:
-    """Return the status of a submission without anything to grade, and the reason's name."""
-    if submitted_files.missing:
-        return Status.NOT_ATTEMPTED, NOTHING_SUBMITTED
-    return Status.ERROR, NO_FILE if submitted_files.no_file else UNREADABLE
-
-
 def set_aside(
-    submitted_files: SubmittedFiles,
-    course: Course,
-    status: Status,
-    why: str,
-    isolation: str = "none",
+    one: SubmittedFiles, course: Course, status: Status, why: str, isolation: str = "none"
 ) -> list[Verdict]:
     """Return verdicts without points on every exercise of the chapter. why: a reason's name."""
     return [
         Verdict(
-            submitted_files.student,
-            submitted_files.chapter,
+            one.student,
+            one.chapter,
             exercise.name,
             0.0,
             float(exercise.points),
             status,
-            message=sentence(GRADERS_FAILED.get(why) or submitted_files.reason),
+            message=sentence(GRADERS_FAILED.get(why) or one.reason),
             message_id=why,
             isolation=isolation,
         )
-        for exercise in course.chapter(submitted_files.chapter).exercises
+        for exercise in course.chapter(one.chapter).exercises
     ]

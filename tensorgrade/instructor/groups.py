@@ -2,9 +2,8 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from .store import Store
 
 LONGEST_CODE = 6000
 
@@ -20,20 +19,19 @@ class Group:
     code: str
 
 
-def groups_of(rows: list[dict], store: Store) -> list[Group]:
-    """Return the groups of a class, the largest first. store: holds the code."""
+def groups_of(rows: list[dict], codes: Mapping[str, str]) -> list[Group]:
+    """Return the groups of a class, the largest first. codes: the code of one of each group."""
     members: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         if row.get("group"):
             members[row["group"]].append(row)
-    codes = store.unnamed()
     found = [
         Group(
             name,
             same[0]["exercise"],
             tuple(row["student"] for row in same),
             same[0]["message"],
-            definition_in(codes.get(name, {}).get("code", ""), same[0]["exercise"]),
+            codes.get(name, ""),
         )
         for name, same in members.items()
     ]

@@ -1,7 +1,7 @@
 """Explain how a row gets its points: the graders' points, every deduction, and the result."""
 
 from ..views.words import plural
-from .overrides import as_found, decision_sentence
+from .rules import found, most_of
 
 
 def points_steps(row: dict) -> list[str]:
@@ -13,10 +13,8 @@ def points_steps(row: dict) -> list[str]:
     >>> points_steps(row | {"mistakes": []})[2:]
     ['1 hour late: 0.8 points less.', 'What counts: 3.2 of 5 points.']
     """
-    graded = as_found(row)
-    found = round(graded["points"] + graded.get("penalty", 0.0), 6)
-    steps = [f"Graded: {found:g} of {points(graded['max_points'])}."]
-    lost = round(graded["max_points"] - found, 6)
+    steps = [f"Graded: {found(row):g} of {points(most_of(row))}."]
+    lost = round(most_of(row) - found(row), 6)
     if lost > 0 and row.get("status") != "not_attempted":
         steps.append(f"Lost{cause(row['mistakes'])}: {points(lost)}.")
     if extension := row.get("extension"):
@@ -31,6 +29,15 @@ def points_steps(row: dict) -> list[str]:
 def is_changed(row: dict) -> bool:
     """Return True if a penalty, an override or an extension affects the points."""
     return any(map(row.get, ("penalty", "override", "extension")))
+
+
+def decision_sentence(row: dict) -> str:
+    """Return an instructor's decision as a sentence; "" if there is none."""
+    told = row.get("override")
+    if told is None:
+        return ""
+    what = f"gave {row['points']:g} points" if row["max_points"] else "excused this"
+    return f"Your instructor {what}: {told['reason'].rstrip('.')}."
 
 
 def cause(mistakes: list[str]) -> str:

@@ -4,192 +4,139 @@ import codecs
 import csv
 import io
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..course import CourseError
-from .folder_names import Claim, unique_folders
-from .worksheet import IDENTIFIER, english
+from .worksheet import IDENTIFIER, english, number_of
 
-# The columns that can name a learner in folders and rows. The one that most rows fill in counts; of
-# several such, the first.
-NAMED_BY = (
-    "sis login id",
-    "sis user id",
-    "username",
-    "student_id",
-    "id number",
-    "email address",
-    "email",
-    "sid",
-    "id",
-    "identifier",
-    "student",
-)
-# The columns in each course system's own list.
-COLUMNS = {
-    "moodle": ("username", "id number", "email address", "identifier"),
-    "canvas": ("sis login id", "sis user id", "id"),
-    "gradescope": ("sid", "email", "email address"),
+# What we know about a person, and the columns that say it; the first ones name new folders.
+FACTS = {
+    "login": ("sis login id", "username", "student_id"),
+    "id_number": ("sis user id", "id number"),
+    "email": ("email address", "email"),
+    "sid": ("sid",),
+    "canvas_id": ("id",),
+    "git": ("github_username",),
+    "name": ("full name", "student", "name"),
+    "section": ("section", "sections", "groups"),
 }
-POSSIBLE = "points possible"
-NOT_A_LEARNER = (POSSIBLE, "student, test")
-LONGEST_CELL = 100_000  # characters; a row with a longer cell is skipped
-LARGEST_ROSTER = 64 << 20  # bytes
+SPLIT_NAMES = (("lastname", "firstname"), ("last name", "first name"), ("last_name", "first_name"))
+IDENTIFYING = [column for name, columns in FACTS.items() if name != "section" for column in columns]
+ROLES = ("role", "roles")
+STAFF = re.compile(r"\b(instructor|teacher|assistant|ta|reader|grader|staff|observer)s?\b", re.I)
+POSSIBLE, TEST_STUDENT = "points possible", "student, test"  # rows in Canvas' gradebook
+NOT_UTF8 = 'is not UTF-8 text; in Excel, save it as "CSV UTF-8"'
 
 
 @dataclass(frozen=True)
 class Roster:
     """A class list. An empty one has no rows.
 
-    column: the column that names learners. rows: each learner's cells by lower-case column name.
     header: the column names as written. columns: the same in lower case, those of Moodle's
-    worksheet in English. raw: each learner's cells, unchanged. separator, has_bom: the format of
-    the file. possible: Canvas' row of possible points, like the rows. notes: sentences about rows
-    that were skipped.
+    worksheet in English. rows: each learner's cells by column. raw: the same cells, unchanged.
+    lines: their line numbers. possible: Canvas' row of possible points, unchanged. separator,
+    has_bom: the format of the file. staff: the number of rows that are no learner's.
     """
 
-    column: str = ""
-    rows: tuple[dict[str, str], ...] = ()
+    path: Path = Path()
     header: tuple[str, ...] = ()
-    possible: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    rows: tuple[dict[str, str], ...] = ()
     raw: tuple[tuple[str, ...], ...] = ()
+    lines: tuple[int, ...] = ()
+    possible: tuple[str, ...] = field(default=())
     separator: str = ","
     has_bom: bool = False
+    staff: int = 0
 
-    @cached_property
-    def folders(self) -> tuple[str, ...]:
-        """The folder name of each row: the learner's name there, with an id if names collide."""
-        claims = []
-        for row in self.rows:
-            others = (row.get(name) for name in reversed(NAMED_BY) if name != self.column)
-            own = next(filter(None, others), "").rpartition(" ")[2]  # the 12 of `Participant 12`
-            claims.append(Claim(row[self.column], own, "\0".join(row.values())))
-        return tuple(unique_folders(claims))
-
-    def by_folder(self) -> dict[str, dict[str, str]]:
-        """Return each learner's cells by folder name."""
-        return dict(zip(self.folders, self.rows, strict=True))
-
-    @cached_property
-    def positions(self) -> dict[tuple[str, str], list[int]]:
-        """The row numbers by column and lower-case value."""
-        found: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for number, row in enumerate(self.rows):
-            for column, value in row.items():
-                if value and len(value) <= LONGEST_NAMING:
-                    found[column, value.casefold()].append(number)
-        return found
-
-    def find(self, column: str, value: str) -> int | None:
-        """Return the number of the only row with this value in a column."""
-        found = self.positions.get((column, value.casefold()), []) if value else []
-        if len(found) > 1:
-            found = [number for number in found if self.rows[number][column] == value]
-        return found[0] if len(found) == 1 else None
+    @property
+    def is_worksheet(self) -> bool:
+        """Return True for Moodle's grading worksheet."""
+        return IDENTIFIER in self.columns
 
 
-NOT_UTF8 = 'is not UTF-8 text; in Excel, save it as "CSV UTF-8"'
-LONGEST_NAMING = 1000  # characters of a cell that is searched for
-
-
-def read_roster(path: Path | None, layout: str = "") -> Roster:
-    """Return the roster in a CSV file; an empty one without a file. Raises CourseError.
-
-    layout: the course system that exported it, if that is known.
-    """
+def read_roster(path: Path | None) -> Roster:
+    """Return the class list in a CSV file; an empty one without a file. Raises CourseError."""
     if path is None:
         return Roster()
-    everything = read_people(path)
-    raw = {id(row): line for row, line in zip(everything.rows, everything.raw, strict=True)}
-    people = [row for row in everything.rows if is_learner(row)]
-    possible = next(
-        (row for row in everything.rows if POSSIBLE in map(str.casefold, row.values())), {}
-    )
-    columns = [name for name in NAMED_BY if name in everything.columns]
-    if columns and not people:
-        raise CourseError(f"the roster {path} has a header, but no learners")
-    if not columns:
-        wanted, there = ", ".join(COLUMNS.get(layout, NAMED_BY)), ", ".join(everything.header)
-        why = f"has none of the columns {wanted}"
-        raise CourseError(f"the roster {path} {why}" + (f"; it has {there}" if there else ""))
-    if layout == "moodle" and IDENTIFIER not in people[0]:
-        why = f"has no column of participant numbers, only {', '.join(everything.header)}"
-        raise CourseError(f"{path} {why}; give Moodle's grading worksheet as --roster")
-    # Lists often have empty columns, so the column that most rows fill in is taken.
-    column = max(columns, key=lambda name: sum(bool(row[name]) for row in people))
-    learners = tuple(row for row in people if row[column])
-    check_different(path, column, learners)
-    if not learners:
-        raise CourseError(f"the roster {path} has no names in its column {column!r}")
-    own = tuple(raw[id(row)] for row in learners)
-    return replace(everything, column=column, rows=learners, raw=own, possible=possible)
-
-
-def read_people(path: Path) -> Roster:
-    """Return a roster with all rows, even those that are not learners. Raises CourseError."""
     try:
-        if path.stat().st_size > LARGEST_ROSTER:
-            raise CourseError(f"the roster {path} has more than {LARGEST_ROSTER} bytes")
         content = path.read_bytes()
         text = content.decode("utf-8-sig")
+        (_, header), *lines = [*lines_of(text)] or [(1, [])]
+        columns = tuple(english(header, [line for _, line in lines]))
+        rows = [by_column(columns, line) for _, line in lines]
+        check_one_line(columns, [number for number, _ in lines], rows)
     except OSError as error:
         raise CourseError(f"the roster {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise CourseError(f"the roster {path} {NOT_UTF8}") from None
-    try:
-        header, *lines = [*lines_of(text)] or [(1, [])]
-        names = tuple(name.strip() for name in header[1])
-        good = [(n, line) for n, line in lines if all(len(c) <= LONGEST_CELL for c in line)]
-        columns = english(list(names), [line for _, line in good])
-        rows = [by_column(tuple(columns), line) for _, line in good]
-        check_one_line([(n, row) for (n, _), row in zip(good, rows, strict=True)])
     except ValueError as error:
         raise CourseError(f"the roster {path}, {error}") from None
-    skipped = [n for n, line in lines if any(len(cell) > LONGEST_CELL for cell in line)]
-    notes = [
-        f"the roster's row in line {n} has a cell of over {LONGEST_CELL} characters; it was skipped"
-        for n in skipped[:3]
-    ]
-    if len(skipped) > 3:
-        notes.append(f"{len(skipped) - 3} more rows of the roster were skipped for this")
+    if not {*IDENTIFYING, IDENTIFIER} & set(columns):
+        there = f"; it has {', '.join(header)}" if any(header) else ""
+        raise CourseError(f"the roster {path} has none of the columns {', '.join(WANTED)}{there}")
+    listed = [at for at, row in enumerate(rows) if is_person(row)]
+    own = [at for at in listed if not is_staff(rows[at])]
+    if not own:
+        raise CourseError(f"the roster {path} has a header, but no learners")
+    possible = [tuple(line) for _, line in lines if any(POSSIBLE in c.casefold() for c in line)]
     return Roster(
-        rows=tuple(rows),
-        header=names,
-        notes=tuple(notes),
-        columns=tuple(columns),
-        raw=tuple(tuple(line) for _, line in good),
-        separator=separator_of(text),
-        has_bom=content.startswith(codecs.BOM_UTF8),
+        path,
+        tuple(name.strip() for name in header),
+        columns,
+        tuple(rows[at] for at in own),
+        tuple(tuple(lines[at][1]) for at in own),
+        tuple(lines[at][0] for at in own),
+        possible[0] if possible else (),
+        separator_of(text),
+        content.startswith(codecs.BOM_UTF8),
+        len(listed) - len(own),
     )
 
 
-def check_different(path: Path, column: str, learners: tuple[dict[str, str], ...]) -> None:
-    """Raise CourseError if two rows are equal in all identifying columns."""
-    keys = Counter(tuple(row.get(name, "") for name in NAMED_BY) for row in learners)
-    twice = sorted(
-        {row[column] for row in learners if keys[tuple(row.get(name, "") for name in NAMED_BY)] > 1}
-    )
-    if twice:
-        raise CourseError(f"the roster {path} names {', '.join(twice[:5])} twice, in {column!r}")
+WANTED = [column for name in ("login", "id_number", "email", "sid", "canvas_id")
+          for column in FACTS[name]]  # fmt: skip
 
 
-def check_one_line(rows: list[tuple[int, dict[str, str]]]) -> None:
+def check_one_line(columns: tuple[str, ...], lines: list[int], rows: list[dict[str, str]]) -> None:
     """Raise ValueError if an identifying cell has a line break, because a quote is not closed."""
-    for number, row in rows:
-        for name in NAMED_BY:
-            if "\n" in row.get(name, ""):
+    own = [name for name in columns if name in IDENTIFYING and name not in FACTS["name"]]
+    for number, row in zip(lines, rows, strict=True):
+        for name in own:
+            if "\n" in row[name]:
                 raise ValueError(f"line {number}: {name!r} has a line break; is a quote missing?")
 
 
-def is_learner(row: dict[str, str]) -> bool:
+def is_person(row: dict[str, str]) -> bool:
     """Return True for a person's row. Canvas' lists have a row of points and one for tests."""
-    return not any(value.casefold() in NOT_A_LEARNER for value in row.values())
+    is_other = any(cell.casefold() in (POSSIBLE, TEST_STUDENT) for cell in row.values())
+    return not is_other and any(facts_in(row).values())
+
+
+def is_staff(row: dict[str, str]) -> bool:
+    """Return True if a role in the row says that the person teaches."""
+    return any(STAFF.search(row.get(name, "")) for name in ROLES)
+
+
+def facts_in(row: dict[str, str]) -> dict[str, str]:
+    """Return what a row of a class list says about a person, by the names in FACTS."""
+    told = {
+        name: next((row[column] for column in columns if row.get(column)), "")
+        for name, columns in FACTS.items()
+    }
+    for last, first in SPLIT_NAMES:
+        told["name"] = told["name"] or f"{row.get(first, '')} {row.get(last, '')}".strip()
+    if "@" in told["login"] and not told["email"]:  # many systems use the address as login
+        told["email"] = told["login"]
+    return told
+
+
+def participants(roster: Roster) -> dict[str, int]:
+    """Return the rows of a worksheet by the number of a participant."""
+    numbers = [number_of(row.get(IDENTIFIER, "")) for row in roster.rows]
+    return {number: at for at, number in enumerate(numbers) if number}
 
 
 def read_csv(text: str, columns: Iterable[str] = ()) -> list[tuple[int, dict[str, str]]]:
@@ -211,9 +158,10 @@ def read_csv(text: str, columns: Iterable[str] = ()) -> list[tuple[int, dict[str
 
 
 def by_column(header: tuple[str, ...], line: list[str]) -> dict[str, str]:
-    """Return a row's cells by lower-case column name."""
+    """Return a row's cells by lower-case column name; missing ones are empty."""
     names = [name.strip().casefold() for name in header]
-    return dict(zip(names, padded(line, len(names)), strict=False))
+    cells = [cell.strip() for cell in line] + [""] * (len(names) - len(line))
+    return dict(zip(names, cells, strict=False))
 
 
 def lines_of(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -243,8 +191,3 @@ def lines_of(text: str) -> Iterator[tuple[int, list[str]]]:
 def separator_of(text: str) -> str:
     """Return the separator of a CSV: the most frequent of the three in its first line."""
     return max(",;\t", key=re.split(r"[\r\n]", text, maxsplit=1)[0].count)
-
-
-def padded(line: list[str], width: int) -> list[str]:
-    """Return a row's cells, stripped, with empty ones added up to this number of columns."""
-    return [cell.strip() for cell in line] + [""] * (width - len(line))

@@ -15,12 +15,11 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..folders import write_file
+from ..lateness import read_time
 from ..sources.finding import TEAMS, named
 from ..sources.submitted_files import NOT_SUBMITTED, SubmittedFiles
 from ..views.csv_cells import in_csv
-from ..views.words import plural
-from .collecting import moment
-from .overrides import read_table
+from .decisions import read_table
 
 COLUMNS = ("student", "team", "chapter")
 About = tuple[str, str]  # student, chapter
@@ -83,7 +82,8 @@ class Teams:
 
 def rank(one: SubmittedFiles) -> tuple[bool, bool, float]:
     """Return the sort key of a team's files: the newest one that can be graded comes last."""
-    return not one.missing, not one.reason, moment(one.submitted)
+    at = read_time(one.submitted).timestamp() if one.submitted else 0.0
+    return not one.missing, not one.reason, at
 
 
 def by_team(teams: Mapping[About, str]) -> dict[tuple[str, str], list[str]]:
@@ -99,7 +99,7 @@ def read_teams(submitted: Path, course: Course) -> Teams:
 
     A team with a single member is left out.
     """
-    if not (submitted / TEAMS).exists():
+    if not (submitted / TEAMS).is_file():
         return Teams()
     term: dict[About, str] = {}
     single: dict[About, str] = {}
@@ -131,20 +131,15 @@ def memberships(line: dict[str, str], course: Course) -> dict[About, str]:
 
 
 def add_teams(submitted: Path, teams: dict[About, str]) -> None:
-    """Write a download's teams into `teams.csv`, in place of these learners' earlier lines."""
-    if not teams:
-        return
+    """Write a download's teams into `teams.csv`, in place of these learners' earlier lines.
+
+    teams: by learner and chapter; "" for a learner who submitted alone.
+    """
     before = [
         [line.get(column, "") for column in COLUMNS]
         for _, line in read_table(submitted / TEAMS, COLUMNS[:2])
         if (line["student"], line.get("chapter", "")) not in teams
     ]
-    new = [[student, team, chapter] for (student, chapter), team in sorted(teams.items())]
-    write_file(submitted / TEAMS, in_csv(COLUMNS, [*before, *new]).encode())
-
-
-def note_on(teams: dict[About, str]) -> list[str]:
-    """Return a note on the teams in a download."""
-    together = sorted(by_team(teams).items())
-    whole = [f"{', '.join(students)} ({team})" for (team, _), students in together]
-    return [f"{plural(len(whole), 'team')} in {TEAMS}: {named(whole)}"] if whole else []
+    new = [[student, team, chapter] for (student, chapter), team in sorted(teams.items()) if team]
+    if new or (submitted / TEAMS).is_file():
+        write_file(submitted / TEAMS, in_csv(COLUMNS, [*before, *new]).encode())

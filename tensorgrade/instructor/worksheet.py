@@ -1,10 +1,7 @@
 """Read the columns and dates of Moodle's grading worksheet in common languages."""
 
 import re
-from collections.abc import Iterable
 from datetime import datetime
-
-from ..course import CourseError
 
 # English names of the columns, with those of German, French, Spanish, Italian, Dutch and Portuguese
 # worksheets. The column of identifiers is found by its content.
@@ -17,6 +14,9 @@ COLUMNS = {
     "id number": "id-nummer; matrikelnummer; numéro d'identification; número de id;"
     "codice identificativo; número de identificação",
     "status": "estado; statut; stato",
+    "due date": "fälligkeitsdatum; abgabedatum; fällig am; date limite; fecha de entrega;"
+    "fecha límite; data di scadenza; termine consegne; uiterste inleverdatum; einddatum;"
+    "data de entrega; data limite",
     "group": "gruppe; groupe; grupo; gruppo; groep",
     "username": "anmeldename; nutzername; benutzername; nom d'utilisateur; nombre de usuario;"
     "gebruikersnaam; nome de utilizador; nome de usuário",
@@ -62,8 +62,9 @@ MONTHS = (
 )
 MONTH = {name: number for number, names in enumerate(MONTHS, 1) for name in names.split()}
 TIME = re.compile(r"\b(\d{1,2})[:h.](\d\d)(?::(\d\d))?\s*([ap])?\.?\s*m?\b", re.IGNORECASE)
-NUMERIC = re.compile(r"(?<!\d)(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
-ORDERS = ("dmy", "mdy", "ymd")
+ISO = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+# The status of files that a learner has not submitted yet.
+DRAFT = re.compile(r"(draft|entwurf|brouillon|borrador|bozza|concept|rascunho)\b", re.IGNORECASE)
 
 
 def english(header: list[str], lines: list[list[str]]) -> list[str]:
@@ -106,45 +107,18 @@ def number_of(identifier: str) -> str:
     return found[3] if found else ""
 
 
-def order_of(texts: Iterable[str], told: str = "") -> str:
-    """Return dmy if days come first in a column of dates, or mdy if months do.
+def read_date(text: str) -> datetime | None:
+    """Return the local time in a worksheet's cell; None if there is none that is understood.
 
-    Without dates in numbers it is dmy. told: the instructor's choice. Raises CourseError if a
-    choice is needed, or contradicts the dates.
-    """
-    dates = [found for text in texts if (found := NUMERIC.search(text)) and len(found[1]) < 3]
-    fits = {
-        "dmy": all(int(found[3]) <= 12 for found in dates),
-        "mdy": all(int(found[1]) <= 12 for found in dates),
-    }
-    if told in fits and not fits[told]:
-        month = 3 if told == "dmy" else 1
-        other = next(found[0] for found in dates if int(found[month]) > 12)
-        raise CourseError(f"--date-order is {told}, but the worksheet has {other}")
-    if told or not dates:
-        return told or "dmy"
-    if all(found[2] == "." for found in dates) and fits["dmy"]:
-        return "dmy"
-    possible = [order for order, fit in fits.items() if fit]
-    if len(possible) != 1:
-        why = "may have the day first or the month" if possible else "contradict each other"
-        raise CourseError(
-            f"the worksheet's dates, such as {dates[0][0]}, {why}; give --date-order dmy or mdy"
-        )
-    return possible[0]
+    Moodle writes months as words.
 
-
-def read_date(text: str, order: str) -> datetime | None:
-    """Return the local time in a worksheet's cell; None if it is not understood.
-
-    >>> str(read_date("Montag, 5. Oktober 2026, 14:30", "dmy"))
+    >>> str(read_date("Montag, 5. Oktober 2026, 14:30"))
     '2026-10-05 14:30:00'
-    >>> str(read_date("10/5/2026, 2:30 PM", "mdy")), read_date("gestern", "dmy")
+    >>> str(read_date("2026-10-05 2:30 PM")), read_date("10/5/2026, 2:30 PM")
     ('2026-10-05 14:30:00', None)
     """
-    day = day_in(text, order)
-    rest = NUMERIC.sub(" ", text)
-    time = next(iter(reversed([*TIME.finditer(rest)])), None)
+    day = day_in(text)
+    time = next(iter(reversed([*TIME.finditer(ISO.sub(" ", text))])), None)
     if day is None or time is None:
         return None
     hour, minute, second = int(time[1]), int(time[2]), int(time[3] or 0)
@@ -156,13 +130,10 @@ def read_date(text: str, order: str) -> datetime | None:
         return None
 
 
-def day_in(text: str, order: str) -> tuple[int, int, int] | None:
+def day_in(text: str) -> tuple[int, int, int] | None:
     """Return year, month and day; None if they are not found."""
-    if found := NUMERIC.search(text):
-        parts = [int(found[number]) for number in (1, 3, 4)]
-        own = "ymd" if len(found[1]) == 4 else order
-        year, month, day = (parts[own.index(letter)] for letter in "ymd")
-        return (year + 2000 if year < 100 else year), month, day
+    if found := ISO.search(text):
+        return int(found[1]), int(found[2]), int(found[3])
     plain = text.casefold()
     months = [word for word in re.findall(r"[^\W\d]+", plain) if word in MONTH]
     if len(months) != 1:

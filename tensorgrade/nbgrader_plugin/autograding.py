@@ -59,13 +59,13 @@ class HiddenGraders(NbGraderPreprocessor):
         return nb, resources
 
     def date(self, gradebook: Gradebook, where: dict) -> None:
-        """Date a submission by its file's own time if nbgrader has no timestamp for it."""
+        """Date a submission by its `timestamp.txt` if nbgrader has no time for it."""
         chapter, student = where["assignment"], where["student"]
         submission = gradebook.find_submission(chapter, student)
         if submission.timestamp is None:
             directory = self.config.CourseDirectory.get("submitted_directory", "submitted")
             folder = Path(self.graders).resolve().parent / directory / student / chapter
-            if found := submission_time(folder, [folder / f"{chapter}.ipynb"])[0]:
+            if found := submission_time(folder)[0]:
                 gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
     def submitted_files(self, nb: NotebookNode, where: dict) -> SubmittedFiles:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..attempts.setup import Setup
 from ..course import CourseError
+from ..course_sources import load_course
 from ..instructor.dependencies import digest_of, graders_files
 from ..processes import side_by_side
 from ..sources.submitted_files import SubmittedFiles
@@ -55,7 +56,7 @@ def digest_now(graders: Path) -> str:
 @functools.lru_cache(maxsize=4)
 def digest(graders: Path, written: tuple) -> str:
     """Return the digest of the graders whose files were written at these times."""
-    return digest_of(graders)
+    return digest_of(graders, load_course(graders))
 
 
 @contextmanager

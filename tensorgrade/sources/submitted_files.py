@@ -1,17 +1,16 @@
-"""Submissions: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
+"""One learner's submission for one chapter: its bytes, its time, or the reason for its absence."""
 
 import codecs
 import hashlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from ..course import Limits
-from ..exchange.text import JOINERS, printable
-from ..lateness import is_possible, now, read_time, with_zone, written
+from ..exchange.text import JOINERS
+from ..lateness import read_time, with_zone, written
 from ..runner.source import Unreadable, decode
+from .candidates import CODE, MOST_LEFT, Candidate, Found, NotRead, read_bytes, shown
 
 NOTHING = "nothing "  # start of the digests of empty submissions
 LAST_WITHOUT_JOINERS = "\u05ff"  # scripts up to Hebrew are written without joiners
@@ -31,8 +30,7 @@ class SubmittedFiles:
     missing: True if nothing was submitted at all. no_file: True if something was, but not the
         chapter's file.
     submitted: the time, in the format of lateness.py; empty if it is unknown.
-    time_note: why `submitted` differs from the time that was stated.
-    by_file: True if the time is that of the file, because there is no valid `timestamp.txt`.
+    time_note: why the time is unknown, although one was stated.
     """
 
     student: str
@@ -45,7 +43,6 @@ class SubmittedFiles:
     script: bytes = b""
     submitted: str = ""
     time_note: str = ""
-    by_file: bool = False
 
     @property
     def digest(self) -> str:
@@ -85,37 +82,58 @@ def is_seen(character: str) -> bool:
     return character.isprintable() and not INVISIBLE.match(character)
 
 
-def read_submission_folder(student: str, folder: Path, limits: Limits) -> SubmittedFiles:
-    """Return the notebook and the script in a chapter's folder.
-
-    If there are both, `source_that_counts` (runner/reading.py) decides later which one is graded.
-    """
-    try:
-        found = files_in(student, folder, limits)
-        files = [folder / f"{folder.name}.{kind}" for kind in ("ipynb", "py")]
-        submitted, note = submission_time(folder, files)
-        return replace(
-            found, submitted=submitted, time_note=note, by_file=rests_on_file(folder, submitted)
-        )
-    except OSError as error:
-        return SubmittedFiles(
-            student, folder.name, reason=f"The folder cannot be read: {error.strerror}."
-        )
-
-
-def files_in(student: str, folder: Path, limits: Limits) -> SubmittedFiles:
-    """Return the submission in a chapter's folder, or the reason it is absent. Raises OSError."""
-    chapter = folder.name
-    notebook = read_file(student, folder / f"{chapter}.ipynb", limits.notebook_bytes)
-    script = read_file(student, folder / f"{chapter}.py", limits.source_bytes)
-    if found := of_both(notebook, script):
-        return found
-    if all(path.name == STAMP or path.name.startswith(".") for path in folder.iterdir()):
-        return SubmittedFiles(student, folder.name, reason=NOT_SUBMITTED, missing=True)
-    return SubmittedFiles(student, folder.name, reason=what_is_there(folder), no_file=True)
-
-
 NOT_SUBMITTED = "There is no submission for this chapter."
+STAMP = "timestamp.txt"  # written by nbgrader's exchange and by `tensorgrade collect`
+LONGEST_STAMP = 64
+
+
+def submission_of(
+    student: str, chapter: str, found: Found, limits: Limits
+) -> tuple[SubmittedFiles | None, str]:
+    """Return the submission for a chapter, and a sentence on versions of other names; None if none.
+
+    The newest readable version of each kind counts. If there are a notebook and a script,
+    `source_that_counts` (runner/reading.py) decides later which one is graded.
+    """
+    counted = {kind: first_readable(student, found.of(chapter, kind), limits) for kind in CODE}
+    taken = [one for _, one in filter(None, counted.values())]
+    both = [counted[kind][0] if counted[kind] else None for kind in CODE]  # type: ignore[index]
+    submitted = of_both(*both)
+    if submitted is None:
+        return None, ""
+    told = [
+        f"{one.where} counts as {one.counts_as}"
+        for one in taken
+        if not one.is_exact and one.where != one.counts_as  # which is in the learner's folder
+    ]
+    left = [one for one in found.of(chapter) if one not in taken]
+    told += [f"{one.where} is older and does not count" for one in left[:MOST_LEFT]]
+    if len(left) > MOST_LEFT:
+        told.append(f"{len(left) - MOST_LEFT} more are older and do not count")
+    submitted, sentence = recognize_format(submitted)
+    told += [sentence] if sentence else []
+    return submitted, f"{student}: {'; '.join(told)}" if told else ""
+
+
+def first_readable(
+    student: str, versions: list[Candidate], limits: Limits
+) -> tuple[SubmittedFiles, Candidate] | None:
+    """Return the first version that can be read; otherwise why the first one cannot be."""
+    unread = None
+    for one in versions:
+        most = limits.notebook_bytes if one.kind == "ipynb" else limits.source_bytes
+        named = SubmittedFiles(student, one.chapter, one.counts_as)
+        name = one.where if "/" in one.file.path and not one.is_exact else shown(one.file.name)
+        try:
+            content = one.file.read(most)
+        except NotRead as error:
+            unread = unread or (replace(named, reason=f"{name} {error}."), one)
+            continue
+        reason = "" if content.strip() else f"{name} is empty."  # a failed upload
+        if len(content) > most:
+            content, reason = b"", f"{name} has more than {most} bytes, which no answer needs."
+        return replace(named, content=content, reason=reason), one
+    return unread
 
 
 def of_both(
@@ -132,78 +150,30 @@ def of_both(
     return replace(notebook, script=script.content)
 
 
-STAMP = "timestamp.txt"  # written by nbgrader's exchange and by `tensorgrade collect`
-NO_STAMP = ".no_timestamp"  # an unknown time; nbgrader's formgrader cannot read an empty stamp
-REPLACED = ".time_replaced"  # `tensorgrade collect` writes here why the stamp is not the system's
-LONGEST_STAMP, LONGEST_NOTE = 64, 200
+def submission_time(folder: Path) -> tuple[str, str]:
+    """Return when a chapter was submitted, as its `timestamp.txt` says, and a note if it is wrong.
 
-
-def submission_time(folder: Path, files: Iterable[Path]) -> tuple[str, str]:
-    """Return when a chapter was submitted, and a sentence if an impossible time was replaced.
-
-    The time comes from `timestamp.txt`, otherwise from the newest file. It is empty if there is
-    neither, or if `.no_timestamp` marks it as unknown. For an impossible time or an empty stamp the
-    file's own time counts, so that neither is an advantage.
+    The time is empty if it is unknown.
     """
     text = stamp_in(folder)
-    moment = stamped(text) if text else None
-    if moment is not None:
-        return written(moment), stamp_in(folder, REPLACED) or ""
-    if text is None and (folder / NO_STAMP).exists():
-        return "", ""
-    told = f"{STAMP} of {folder.name} has no possible time; the newest file's own time counts"
-    times = [written_at(file) for file in files if file.exists()]
-    return (written(max(times)) if times else ""), ("" if text is None else told)
-
-
-def rests_on_file(folder: Path, submitted: str) -> bool:
-    """Return True if a submission's time is only that of its file."""
-    text = stamp_in(folder)
-    return bool(submitted) and (text is None or stamped(text) is None)
+    try:
+        return (written(read_time(text)) if text else ""), ""
+    except ValueError:
+        return "", f"{STAMP} of {folder.name} has no time that can be read, so it is unknown"
 
 
 def lacks_zone(folder: Path) -> bool:
     """Return True if a chapter's stamp is a time without a time zone."""
-    text = stamp_in(folder) or ""
-    return bool(text) and stamped(text) is not None and with_zone(text, "UTC") != text
+    text = stamp_in(folder)
+    return bool(text and submission_time(folder)[0]) and with_zone(text, "UTC") != text
 
 
-def stamped(text: str) -> datetime | None:
-    """Return the time in a stamp; None if nothing can have been submitted then."""
+def stamp_in(folder: Path) -> str:
+    """Return the beginning of a chapter's stamp; "" if there is none."""
     try:
-        moment = read_time(text) if len(text) <= LONGEST_STAMP else None
-    except ValueError:
-        return None
-    return moment if moment is not None and is_possible(moment) else None
-
-
-def written_at(file: Path) -> datetime:
-    """Return when a file was written; if that time is impossible, when it arrived here.
-
-    If that time is impossible too, return the current time.
-    """
-    status = file.lstat()
-    for seconds in (status.st_mtime, status.st_ctime):
-        try:
-            moment = datetime.fromtimestamp(int(seconds), UTC)
-        except (ValueError, OverflowError, OSError):
-            continue
-        if is_possible(moment):
-            return moment
-    return now().replace(microsecond=0)
-
-
-def stamp_in(folder: Path, name: str = STAMP) -> str | None:
-    """Return the beginning of a chapter's stamp; None if it cannot be read."""
-    stamp = folder / name
-    most = LONGEST_STAMP if name == STAMP else LONGEST_NOTE
-    try:
-        if stamp.is_symlink() or not stamp.is_file():
-            return None
-        with stamp.open("rb") as file:
-            return shown(file.read(most + 1).decode("ascii", "replace").strip())
-    except OSError:
-        return None
+        return read_bytes(folder / STAMP, LONGEST_STAMP).decode("ascii", "replace").strip()
+    except NotRead:
+        return ""
 
 
 def recognize_format(submitted_files: SubmittedFiles) -> tuple[SubmittedFiles, str]:
@@ -233,36 +203,3 @@ def encoding_note(name: str, content: bytes) -> str:
 
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-def read_file(student: str, path: Path, most_bytes: int) -> SubmittedFiles | None:
-    """Return the submission in one file, or the reason it cannot be read; None without a file."""
-    nothing = SubmittedFiles(student, path.stem, path.name)
-    if path.is_symlink():
-        return replace(nothing, reason=f"{path.name} is a link, not a file.")
-    if not path.is_file():
-        return None
-    if path.stat().st_size > most_bytes:
-        return replace(
-            nothing, reason=f"{path.name} has more than {most_bytes} bytes, which no answer needs."
-        )
-    content = path.read_bytes()
-    return replace(nothing, content=content, reason=reason_if_empty(path.name, content))
-
-
-def reason_if_empty(name: str, content: bytes) -> str:
-    """Return a sentence on a file without any text, which is a failed upload; "" for others."""
-    return "" if content.strip() else f"{name} is empty."
-
-
-def what_is_there(folder: Path) -> str:
-    """Return a sentence on the files found in place of the chapter's file."""
-    visible = (path.name for path in folder.iterdir() if not path.name.startswith("."))
-    names = sorted(shown(name) for name in visible if name != STAMP)[:5]
-    there = f"there is {', '.join(names)}" if names else "the folder is empty"
-    return f"There is no file {folder.name}.py or {folder.name}.ipynb; {there}."
-
-
-def shown(name: str) -> str:
-    """Return a file's name on one line, without control characters for a terminal."""
-    return printable(name).replace("\n", "?").replace("\t", "?")

@@ -3,6 +3,7 @@
 `collect` sorts such a download into SUBMITTED, and returns what is there.
 """
 
+import csv
 import io
 import zipfile
 from dataclasses import dataclass
@@ -18,21 +19,22 @@ MOODLE_WORKSHEET = (
 CANVAS_GRADEBOOK = "Student,ID,SIS User ID,SIS Login ID,Section,Homework (7001)"
 
 Files = dict[str, bytes]  # by path
-STAMPS = ("timestamp.txt", ".no_timestamp", ".time_replaced")  # when a chapter was submitted
-IDENTITY = ".collected_as"
+STAMP = "timestamp.txt"  # when a chapter was submitted
+OURS = ("collected.csv", "teams.csv", "extensions.csv")
 
 
 @dataclass(frozen=True)
 class Collected:
     """What is in SUBMITTED, what the command said, and its status.
 
-    files: by path, hidden ones too. stamps: the files about times, by path.
+    files: learners' files by path. stamps: the files about times, by path. lines: of collected.csv.
     """
 
     files: Files
     stamps: dict[str, str]
     said: str
     status: int
+    lines: list[dict[str, str]]
 
     @property
     def count(self) -> dict[str, str]:
@@ -60,9 +62,11 @@ def collect(
     done = run_here("collect", source, submitted, "--from", system, *options, cwd=course)
     below = {path.relative_to(submitted): path for path in submitted.rglob("*") if path.is_file()}
     files = {path.as_posix(): at.read_bytes() for path, at in sorted(below.items())}
-    stamps = {path: c.decode() for path, c in files.items() if path.split("/")[-1] in STAMPS}
-    own = {p: c for p, c in files.items() if p not in stamps and not p.endswith(IDENTITY)}
-    return Collected(own, stamps, done.stdout + done.stderr, done.returncode)
+    stamps = {path: c.decode() for path, c in files.items() if path.split("/")[-1] == STAMP}
+    lines = files.get(OURS[0], b"").decode().splitlines()
+    own = {p: c for p, c in files.items() if p not in (*stamps, *OURS) and p[0] != "."}
+    told = done.stdout + done.stderr
+    return Collected(own, stamps, told, done.returncode, list(csv.DictReader(lines)))
 
 
 def zipped(entries: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

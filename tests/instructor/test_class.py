@@ -100,7 +100,7 @@ def test_report_log_and_exports_show_the_same_class(class_):
     text = (out / "export" / "grades.csv").read_text(encoding="utf-8")
     exported = {row["student"]: float(row["points"]) for row in csv.DictReader(io.StringIO(text))}
     assert exported == points
-    use("export", out, "--to", "html")
+    use("export", out, "--format", "pages")
     assert len(list((out / "export" / "pages").iterdir())) == len(points)
     use("report", out)
     page = (out / "report.html").read_text(encoding="utf-8")

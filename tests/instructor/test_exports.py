@@ -68,7 +68,7 @@ def test_a_workbook_has_numbers_texts_and_one_line_for_each_learner(term):
     term.put("ada", 0.5, chapter=CH2)
     term.grade()
     roster = term.write("roster.csv", "Full name,Username,Section", "Ada O'Neil,ada,Lab 1")
-    term.use("export", "--to", "xlsx", "--roster", roster)
+    term.use("export", "--format", "xlsx", "--roster", roster)
     (path,) = (term.out / "export").glob("*.xlsx")
     book = load_workbook(path)
     points = {line[:2]: line[2] for line in book["grades"].iter_rows(values_only=True)}
@@ -114,9 +114,9 @@ def to_moodle(term, *options: str, separator: str = ",") -> list[dict[str, str]]
 def test_moodles_own_worksheet_comes_back_filled_in(moodle):
     given = table(moodle.worksheet.read_text(encoding="utf-8-sig"))
     rows = to_moodle(moodle)
-    assert [one["Grade"] for one in rows] == ["100.0", "50.0", "25.0", ""], "of Moodle's 100"
+    assert [one["Grade"] for one in rows] == ["100.0", "50.0", "25.0", "0.0"], "of Moodle's 100"
     assert notes_in(moodle.said, "scaled to 100")
-    assert rows[1]["Feedback comments"].count("\n") == len(NAMES) - 1
+    assert rows[1]["Feedback comments"].count("<br>") == len(NAMES) - 1
     ours = {"Grade", "Feedback comments"}
     for old, new in zip(given, rows, strict=True):
         assert {k: v for k, v in old.items() if k not in ours} == {
@@ -132,7 +132,7 @@ def test_moodles_own_worksheet_comes_back_filled_in(moodle):
 def test_grades_are_out_of_what_the_worksheet_says(moodle, most, grades, word):
     worksheet(moodle, ("100.00", most))
     assert [one["Grade"] for one in to_moodle(moodle)][:2] == grades
-    notes = notes_in(moodle.said, "")
+    notes = [note for note in notes_in(moodle.said, "") if "grades of 4 change" not in note]
     assert len(notes) == bool(word) and word in " ".join(notes)
 
 
@@ -147,28 +147,56 @@ def test_a_german_worksheet_with_other_separators_stays_in_its_form(moodle):
         assert raw.startswith(f"{mark}ID{separator}Full name")
 
 
-def test_cells_that_a_person_filled_in_stay_and_ours_are_updated(moodle):
+def fill_in(term, cells: dict[str, tuple[str, str]]) -> None:
+    """Write a grade and a comment into the worksheet's rows of these participants."""
+    lines = term.worksheet.read_text(encoding="utf-8-sig").splitlines()
+    for at, line in enumerate(lines):
+        for number, (grade, comment) in cells.items():
+            if line.startswith(f"Participant {number},"):
+                start, _, end = line.partition(",100.00")
+                lines[at] = f"{start.rpartition(',')[0]},{grade},100.00{end}{comment}"
+    term.worksheet.write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
+
+
+def test_what_changes_is_shown_and_typed_cells_are_refused(moodle):
     """Moodle gives ours back rounded, with tags in comments."""
     first = to_moodle(moodle)
-    told = first[0]["Feedback comments"].replace("\n", "<br />")
-    given = {"12345": ("100.00", f'"<p>{told}</p>"'), "12346": ("55.00", "See me")}
-    lines = moodle.worksheet.read_text(encoding="utf-8-sig").splitlines()
-    for at, line in enumerate(lines):
-        for number, (grade, comment) in given.items():
-            if line.startswith(f"Participant {number},"):
-                lines[at] = line.replace(",,100.00", f",{grade},100.00") + comment
-    moodle.worksheet.write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
-    moodle.put("ada@uni.edu", 0.5, text="again")
-    moodle.grade()
-    ada, bao, chi, _ = to_moodle(moodle)
-    assert (ada["Grade"], bao["Grade"], chi["Grade"]) == ("50.0", "55.00", "25.0")
-    assert bao["Feedback comments"] == "See me"
-    assert ada["Feedback comments"] not in ("", first[0]["Feedback comments"])
-    (note,) = notes_in(moodle.said, "--overwrite")
-    assert "bao@uni.edu: grade 55.00 (ours: 50.0)" in note and "ada@" not in note
+    assert notes_in(moodle.said, "grades of 4 change, 0 fall")
+    told = first[0]["Feedback comments"].replace("<br>", "<br />")
+    fill_in(moodle, {"12345": ("100.00", f'"<p>{told}</p>"'), "99": ("0.00", "")})
+    assert to_moodle(moodle) == first and notes_in(moodle.said, "grades of 0 change, 0 fall")
+    fill_in(moodle, {"12346": ("55.00", "See me")})
+    asked = ("--format", "moodle", "--roster", moodle.worksheet)
+    said = " ".join(moodle.use("export", *asked, refused=True).split())
+    assert "bao@uni.edu: grade 55.00 (ours: 50.0); bao@uni.edu: feedback comments See me" in said
+    assert "ada@" not in said and "Nothing is written; --overwrite" in said
     assert to_moodle(moodle, "--overwrite")[1]["Grade"] == "50.0"
     worksheet(moodle, ("55.00,100.00,Yes", "55.00,100.00,No"))
-    assert to_moodle(moodle, "--overwrite")[1]["Grade"] == "55.00", "Moodle does not let it change"
+    assert to_moodle(moodle)[1]["Grade"] == "55.00", "Moodle does not let it change"
+
+
+def test_grades_that_fall_are_refused(moodle):
+    to_moodle(moodle)
+    moodle.put("ada@uni.edu", 0.5, text="again")
+    moodle.grade()
+    asked = ("--format", "moodle", "--roster", moodle.worksheet)
+    said = " ".join(moodle.use("export", *asked, refused=True).split())
+    assert "grades of 1 of 4 would fall: ada@uni.edu 100 → 50.0. Nothing is written" in said
+    assert to_moodle(moodle, "--overwrite")[0]["Grade"] == "50.0"
+    assert notes_in(moodle.said, "grades of 1 change, 1 fall: ada@uni.edu 100 → 50.0")
+
+
+@pytest.mark.parametrize(
+    "edits, grades, word",
+    [
+        ([("Maximum grade", "Scale"), ("100.00", "Good, Fair")], ["", ""], "as with a scale"),
+        ([(",Feedback comments", "")], ["100.0", "50.0"], "no column of feedback comments"),
+    ],
+)
+def test_a_worksheet_may_lack_a_column(moodle, edits, grades, word):
+    worksheet(moodle, *((a, f'"{b}"' if ", " in b else b) for a, b in edits))
+    assert [one["Grade"] for one in to_moodle(moodle)][:2] == grades
+    assert notes_in(moodle.said, word)
 
 
 def test_formulas_of_learners_are_none_and_cells_of_others_stay(moodle):
@@ -185,12 +213,12 @@ def test_formulas_of_learners_are_none_and_cells_of_others_stay(moodle):
         assert not formula(one["student"])
 
 
-def test_moodle_finds_learners_by_number_without_a_worksheet_and_reads_about_late_work(term):
+def test_without_a_worksheet_moodle_gets_logins_and_reads_about_late_work(term):
     term.settings(deadlines={CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2)
     term.put("Ada Lovelace_12345", 1.0)
     term.grade()
     (ada,) = table(term.exported(f"moodle-{CH1}.csv", "--format", "moodle"))
-    assert (ada["Identifier"], ada["Grade"]) == ("Participant 12345", "31.2")
+    assert (ada["Username"], ada["Grade"]) == ("Ada Lovelace_12345", "31.2")
     assert "1 hour late: 7.8 points" in ada["Feedback comments"]
     assert notes_in(term.said, "maximum grade must be 39")
 
@@ -203,13 +231,12 @@ def test_learners_on_no_list_are_reported(moodle):
 
 
 def test_feedback_files_are_in_moodles_folders_each_about_one_learner(moodle):
-    told = ("--to", "html", "--format", "moodle", "--roster", moodle.worksheet)
-    moodle.use("export", *told)
+    moodle.use("export", "--format", "feedback", "--roster", moodle.worksheet)
     (path,) = (moodle.out / "export").glob("*.zip")
     with zipfile.ZipFile(path) as archive:
         pages = {name: archive.read(name).decode() for name in archive.namelist()}
     first = f"Ada O'Neil_12345_assignsubmission_file_/{CH1}.html"
-    assert len(pages) == 3 and first in pages
+    assert len(pages) == 4 and first in pages
     assert "bao" not in pages[first].lower() and "ada@uni.edu" in pages[first]
 
 
@@ -222,6 +249,30 @@ def canvas(term, header: str, *cells: str, possible: str = "39") -> list[list[st
     lines = [f"{name},{name}1,u{name},{name},1,{cell}" for name, cell in names]
     top = [f"Student,ID,SIS User ID,SIS Login ID,Section,{header}"]
     return to_canvas(term, *top, f"    Points Possible,,,,,{possible}", *lines)
+
+
+def canvas_refuses(term, header: str, *cells: str) -> str:
+    """Return what is said about a gradebook with these cells, into which nothing is exported."""
+    names = zip(SHARES, cells, strict=False)
+    lines = [f"{name},{name}1,u{name},{name},1,{cell}" for name, cell in names]
+    top = [f"Student,ID,SIS User ID,SIS Login ID,Section,{header}", "    Points Possible,,,,,39"]
+    path = term.write("roster.csv", *top, *lines)
+    return term.use("export", "--format", "canvas", "--roster", path, refused=True)
+
+
+def test_split_names_and_two_columns_of_one_title_in_canvas(term):
+    term.options = ()
+    term.put("ada", 1.0)
+    term.grade()
+    top, rows = "LastName,FirstName,ID,SIS Login ID", ("    Points Possible,,,", "Lind,Ada,101,ada")
+    header, _, ada = to_canvas(term, f"{top},{CH1} (7)", f"{rows[0]},39", f"{rows[1]},")
+    assert ada == ["Lind", "Ada", "101", "ada", "39.0"] and header[:2] == ["LastName", "FirstName"]
+    both = f"{top},{CH1} (7),{CH1} (8)", f"{rows[0]},39,39", f"{rows[1]},,"
+    asked = ("--format", "canvas", "--roster", term.write("roster.csv", *both))
+    said = " ".join(term.use("export", *asked, refused=True).split())
+    assert f"{CH1} (7), {CH1} (8); choose with --column" in said
+    term.options = ("--column", "8", "--overwrite")
+    assert to_canvas(term, *both)[2][-1] == "39.0"
 
 
 def to_canvas(term, *lines: str) -> list[list[str]]:
@@ -242,21 +293,20 @@ def test_canvas_gets_its_own_columns_and_ids_and_keeps_typed_grades(term):
     assert header[-1] == column and possible[-1] == "39"
     assert lines[0] == ["ada", "ada1", "uada", "ada", "1", "39.0"]
     assert [line[-1] for line in lines] == ["39.0", "39.0", ""], "chi has no results"
-    lines = canvas(term, column, "", "12", "5")[2:]
-    assert [line[-1] for line in lines] == ["39.0", "12", "5"]
-    (note,) = notes_in(term.said, "--overwrite")
-    assert "bao" in note and "chi" not in note
-    term.put("ada", 0.5)
+    for cell in ("12", "EX"):
+        said = " ".join(canvas_refuses(term, column, "", cell, "5").split())
+        assert f"bao: {column} {cell} (ours: 39.0)" in said and "chi" not in said
+    term.put("ada", 0.95)
     term.grade()
-    assert [line[-1] for line in canvas(term, column, "39.00", "EX", "")[2:]] == ["19.5", "EX", ""]
+    assert "ada 39 → 37.05" in canvas_refuses(term, column, "39.00", "", "")
     term.options = ("--overwrite",)
-    assert [line[-1] for line in canvas(term, column, "", "12", "")[2:]] == ["19.5", "39.0", ""]
+    assert [line[-1] for line in canvas(term, column, "", "12", "")[2:]] == ["37.05", "39.0", ""]
     _, possible, *lines = canvas(term, column, "", "", possible="70")
-    assert possible[-1] == "70" and [line[-1] for line in lines] == ["35.0", "70.0"]
+    assert possible[-1] == "70" and [line[-1] for line in lines] == ["66.5", "70.0"]
     assert notes_in(term.said, "scaled to 70")
     assert canvas(term, "Another (7001)", "")[0][-1] == CHAPTER.title
-    assert notes_in(term.said, "Canvas will create assignments")
-    term.options = ("--column", "7001")
+    assert notes_in(term.said, "Canvas will create an assignment")
+    term.options = ("--column", "7001", "--overwrite")
     assert canvas(term, "Another (7001)", "", possible="70")[0][-1] == "Another (7001)"
     path = term.folder / "roster.csv"
     for options, said in (
@@ -307,7 +357,7 @@ def test_a_learners_page_is_about_that_learner_and_obeys_nothing(term):
         rows.append(row(f"{number} {words}"[:40], message=words, mistakes=[words]))
     names = ["a" * 255, "a" * 254 + "b", "é" * 127, "new\nline", "new_line", "new_line-2", ".."]
     put_rows(term.out, rows + [row(name) for name in names])
-    term.use("export", "--to", "html")
+    term.use("export", "--format", "pages")
     paths = list((term.out / "export" / "pages").iterdir())
     assert len(paths) == 2 + len(HOSTILE) + len(names) and all(p.stat().st_size for p in paths)
     calm = Page((term.out / "export" / "pages" / "ada.html").read_text())
@@ -317,7 +367,7 @@ def test_a_learners_page_is_about_that_learner_and_obeys_nothing(term):
         assert not page.tags & {"script", "link", "img", "iframe", "a", "form", "base"}
         assert page.names <= calm.names and not page.links
     put_rows(term.out, chapter_rows("ada"))
-    term.use("export", "--to", "html")
+    term.use("export", "--format", "pages")
     assert [p.name for p in (term.out / "export" / "pages").iterdir()] == ["ada.html"]
 
 
@@ -328,10 +378,10 @@ def test_a_learners_page_has_the_total_the_line_and_a_link_to_the_lesson(term):
     points, most = (sum(one[name] for one in rows) for name in ("points", "max_points"))
     for notebook, where in ((False, "; line 7;"), (True, "; line 7 of the cell;")):
         put_rows(term.out, [one | ({"notebook": True} if notebook else {}) for one in rows])
-        text = term.exported("pages/ada.html", "--to", "html", "--lessons", at)
+        text = term.exported("pages/ada.html", "--format", "pages", "--lessons", at)
         assert where in text and f'<a href="{at}#{NAMES[0]}">lesson</a>' in text
         assert f"{points:g} of {most:g} points" in squeezed(text)
-    told = ("--to", "html", "--lessons", "javascript:x")
+    told = ("--format", "pages", "--lessons", "javascript:x")
     assert "--lessons must be an address" in term.use("export", *told, refused=True)
 
 
@@ -342,9 +392,8 @@ def test_what_cannot_be_exported_is_one_sentence(term):
     term.grade()
     for options, said in (
         (("--format", "moodle"), f"--chapter: {CH1}, {CH2}"),
-        (("--to", "html", "--format", "moodle", "--chapter", CH1), "no learner has a Moodle"),
-        (("--to", "ods"), "no export --to ods"),
-        (("--to", "html", "--format", "canvas"), "no export --to html"),
+        (("--format", "feedback", "--chapter", CH1), "Moodle's numbers are in its"),
+        (("--format", "ods"), "must be one of csv, xlsx, moodle, canvas, pages, feedback"),
         (("--chapter", "ch9"), "no chapter named ch9"),
     ):
         assert said in term.use("export", *options, refused=True)

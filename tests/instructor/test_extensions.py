@@ -2,7 +2,6 @@
 
 import pytest
 
-from . import downloads
 from .runs import CH1, CH2, CH3, MOST, WHEN, Term
 
 pytestmark = pytest.mark.slow
@@ -33,7 +32,7 @@ def test_one_gets_a_new_date_and_one_extra_hours_for_the_whole_term(term):
     assert given["ada"] == due and given["chi"] is None
     assert "extensions.csv names learners without results: zoe" in graded.said
     assert any("extension" in line for line in term.log("ben"))
-    page = term.exported("pages/ada.html", "--to", "html")
+    page = term.exported("pages/ada.html", "--format", "pages")
     assert "Extension until 2027-01-17 12:00 UTC: ill." in page
     term.write("extensions.csv", HEADER)
     assert term.points() == late, "taken back with its line"
@@ -70,23 +69,3 @@ def test_extra_hours_end_at_a_time_in_the_courses_zone(term):
     term.write("extensions.csv", HEADER, f"ada,{CH1},,24,ill")
     due = {row["extension"]["due"] for row in term.grade().rows.values() if row.get("extension")}
     assert due == {"2027-03-29 00:59:00 Europe/Berlin"}, "clocks skip an hour in between"
-
-
-def test_extensions_in_moodles_worksheet_are_added_once(term):
-    path = downloads.moodle(term.folder / "m.zip", {name: {} for name in ("ada", "ben", "chi")}, {})
-    granted = (
-        "Submitted for grading - 2 days late - Extension granted until: 20 January 2027, 11:59 PM"
-    )
-    first, *rest = path.read_text("utf-8-sig").splitlines()
-    rest[0] = rest[0].replace("Submitted for grading", f'"{granted}"')
-    path.write_text("\n".join([first, *rest]))
-    own = term.write("extensions.csv", HEADER, "ben,all,,48,accommodation")
-    told = ("--roster", path, "--chapter", CH1)
-    assert term.use("extensions", *told) == f"ada@uni.edu: {CH1} until 2027-01-20 23:59 UTC\n"
-    assert "ben,all,,48,accommodation" in own.read_text() and "ada@uni.edu" in own.read_text()
-    assert term.use("extensions", *told) == "no new extensions\n"
-    own.unlink()
-    term.settings(deadlines={}, zone="UTC")
-    assert "has no deadline" in term.use("extensions", *told, refused=True)
-    term.settings(deadlines={CH1: "2027-01-30 12:00"}, zone="UTC")
-    assert term.use("extensions", *told) == "no new extensions\n", "the class has more time"

@@ -1,4 +1,4 @@
-"""Results from one run to the next: what moved and why, what is lost, and what is kept."""
+"""Results from one run to the next: what changed and why, what is lost, and what is kept."""
 
 import shutil
 import sqlite3
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support import needs, some
+from ..support import some
 from .runs import (
     CH1,
     CH2,
@@ -30,17 +30,17 @@ def graded(term):
     """A class of three that was graded once."""
     for student, share in SHARES.items():
         term.put(student, share, text=student)
-    graded.rows = term.grade().rows
+    term.before = term.grade()
     return term
 
 
 def causes(term, student: str) -> list[str]:
-    """Return the causes of a learner's moves, as the log names them."""
+    """Return the causes of a learner's changes, as the log names them."""
     lines = [line for line in term.log(student) if " → " in line]
     return [line.rpartition("(")[2].rstrip(")") for line in lines]
 
 
-# --- what moved, and why -------------------------------------------------------------------------
+# --- what changed, and why -----------------------------------------------------------------------
 
 
 def test_files_deadlines_and_graders_are_told_apart(graded):
@@ -48,40 +48,55 @@ def test_files_deadlines_and_graders_are_told_apart(graded):
     assert "differ" not in graded.grade().said, "learners may get better"
     assert set(causes(graded, "bao")) == {"another file"} and causes(graded, "ada") == []
     graded.settings(**LATE)
-    assert "Deadlines or late penalties changed; points differ in 12" in graded.grade().said
-    assert causes(graded, "ada") == ["other deadlines"] * len(NAMES)
+    assert "late work: points differ in 12 results" in graded.grade().said
+    assert causes(graded, "ada") == ["late work"] * len(NAMES)
     graded.settings(graders=6, **LATE)
     graded.finds = {"ada": 0.5, "bao": 0.8}
     said = graded.grade().said
-    assert "The graders changed" in said and "Deadlines" not in said
+    assert "other graders: points differ" in said and "late work" not in said
     assert causes(graded, "bao")[-1] == "other graders"
     assert f"ada/{NAMES[0]}: 2.5 → 1.25" in said
+    graded.settings(graders=7)
+    graded.finds = {"ada": 0.5, "bao": 0.9}
+    graded.grade()
+    last = {name: causes(graded, name)[-1] for name in ("ada", "bao")}
+    assert last == {"ada": "late work", "bao": "other graders"}, "each row has its own"
 
 
-def test_each_row_has_its_own_cause_if_graders_and_deadlines_change_at_once(graded):
-    """New graders that find the same have moved nothing; the deadline has."""
-    graded.settings(graders=6, **LATE)
-    graded.finds = {"bao": 0.8}
-    said = graded.grade().said
-    assert "The graders changed" in said and "Deadlines or late penalties changed" in said
-    assert set(causes(graded, "ada")) == {"other deadlines"}
-    assert set(causes(graded, "bao")) == {"other graders"}
+def test_a_title_and_a_setting_of_nbgrader_are_no_other_graders(graded):
+    config = graded.course / "course_config.py"
+    text = config.read_text(encoding="utf-8").replace('title="', 'title="New: ')
+    config.write_text(f"{text}\nCOLOUR = 'blue'\n", encoding="utf-8")
+    assert "3 of them graded before" in graded.grade().said
 
 
-def test_a_later_file_has_moved_its_date_and_no_deadline(graded):
+def test_a_later_file_and_a_corrected_time_count_at_once(graded):
     rule = {"deadlines": {CH1: "2027-01-16 00:00 UTC"}, "share_a_day": 0.5, "most": 0.5}
     graded.settings(**rule)
     assert graded.points()["ada"] == MOST
-    graded.put("ada", 1.0, 1_900_000_000, "the same, and a word")
+    path = graded.put("ada", 1.0, 1_900_000_000, "the same, and a word")
     assert graded.points()["ada"] == MOST / 2
     assert set(causes(graded, "ada")) == {"another file"}
+    (path.parent / "timestamp.txt").write_text("2027-01-15 08:00:00 UTC")
+    again = graded.grade()
+    assert points_of(again)["ada"] == MOST and "3 of them graded before" in again.said
+    assert causes(graded, "ada")[-1] == "late work"
 
 
-def test_a_resubmission_that_earns_less_is_one_line_and_one_that_earns_more_is_none(graded):
+def test_a_file_that_earns_less_is_one_line_and_one_that_earns_more_is_none(graded):
     graded.put("ada", 0.5, text="worse")
     graded.put("bao", 1.0, text="better")
     said = graded.grade().said
-    assert f"ada/{CH1}: {MOST} → {MOST / 2:g}" in said and "bao/" not in said
+    assert f"another file: points differ in 1 result\n  ada/{CH1}: {MOST} → {MOST / 2:g}" in said
+    assert "bao/" not in said
+
+
+def test_an_earlier_file_that_is_put_back_counts_and_is_not_graded_again(graded):
+    graded.put("ada", 0.5, text="worse")
+    graded.grade()
+    graded.put("ada", 1.0, text="ada")
+    again = graded.grade()
+    assert points_of(again)["ada"] == MOST and "3 of them graded before" in again.said
 
 
 def test_an_older_file_that_replaces_a_newer_one_is_reported(graded):
@@ -101,21 +116,48 @@ def test_a_file_on_which_the_graders_failed_is_graded_again(graded):
     assert graded.points()["ada"] == MOST and causes(graded, "ada")[-1] == "graded again"
 
 
+def test_one_learner_is_graded_again_and_nothing_is_deleted(graded):
+    graded.finds = dict.fromkeys(SHARES, 0.75)
+    again = graded.grade("--student", "ada")
+    assert points_of(again) == {"ada": MOST * 0.75, "bao": MOST / 2, "chi": 0.0}
+    assert set(causes(graded, "ada")) == {"graded again"}
+    assert sum("points found" in line for line in graded.log("ada")) == 2
+    shutil.rmtree(graded.submitted / "ada")
+    for name in ("ada", "zoe"):
+        assert f"no {name}/<chapter>/" in graded.grade("--student", name, refused=True).said
+    assert "no rows of zoe" in graded.use("log", "zoe", refused=True)
+
+
 # --- interruptions and losses --------------------------------------------------------------------
 
 
-def test_an_interrupted_run_hides_no_move(graded):
-    graded.put("bao", 1.0, text="new")
-    graded.put("chi", 1.0, text="other")
+def test_an_interrupted_run_hides_no_change_and_says_what_is_left(graded):
+    for name in ("bao", "chi"):
+        graded.put(name, 1.0, text=f"new from {name}")
     graded.left = 1
     with pytest.raises(PowerCut):
         graded.grade()
+    left = graded.use("export", refused=True)
+    assert "1 submission is not graded yet: chi/" in left and "--partial" in left
+    assert "no new points for chi/" in graded.use("export", "--partial")
+    assert "; 1 not graded yet" in graded.page()
     graded.left = float("inf")
     graded.put("ada", 0.0)
     graded.grade()
     assert {name: causes(graded, name) for name in SHARES} == dict.fromkeys(
         SHARES, ["another file"] * len(NAMES)
     )
+    assert "not graded yet" not in graded.use("export") + graded.page()
+
+
+def test_who_leaves_before_being_graded_stops_no_export(graded):
+    graded.put("dee", 1.0)
+    graded.left = 0
+    with pytest.raises(PowerCut):
+        graded.grade()
+    shutil.rmtree(graded.submitted / "dee")
+    graded.grade()
+    assert "dee" not in graded.exported("grades.csv")
 
 
 def test_cut_off_at_any_write_the_next_run_completes_it(graded, monkeypatch, tmp_path):
@@ -130,7 +172,7 @@ def test_cut_off_at_any_write_the_next_run_completes_it(graded, monkeypatch, tmp
         left = 0
 
         def execute(self, statement, *more):
-            is_write = statement.split()[0] in ("INSERT", "UPDATE", "DELETE", "REPLACE", "COMMIT")
+            is_write = statement.split()[0] in ("INSERT", "DELETE", "COMMIT")
             Cutting.left -= is_write
             if Cutting.left < 0:
                 raise PowerCut
@@ -153,72 +195,130 @@ def test_cut_off_at_any_write_the_next_run_completes_it(graded, monkeypatch, tmp
     assert cut > 2
 
 
-CHANGES = {
-    "truncated": lambda text: '{"student": "ada',
-    "a learner's lines removed": lambda text: "".join(
-        line for line in text.splitlines(keepends=True) if "ada" not in line
-    ),
-    "points changed": lambda text: text.replace('"points": 2.5', '"points": 5.0'),
-}
+def test_two_runs_at_once_give_the_rows_of_one(graded, monkeypatch):
+    """The second one starts and ends while the first one grades."""
+    expected = {name: row["points"] for (name, *_), row in graded.before.rows.items()}
+    shutil.rmtree(graded.out)
+    graded.out.mkdir()
+    workers, second = graded.workers, []
+
+    def disturbed(*told):
+        if not second:
+            second.append("runs")
+            graded.grade()
+        return workers(*told)
+
+    monkeypatch.setattr("tensorgrade.instructor.run.workers_for", disturbed)
+    rows = graded.grade().rows
+    assert {name: row["points"] for (name, *_), row in rows.items()} == expected
+    assert len(rows) == 3 * len(NAMES) and causes(graded, "ada") == []
 
 
-def test_a_changed_results_file_is_reported_restored_and_changes_no_export(graded):
+def test_results_jsonl_is_an_export(graded):
+    """No command reads points from it, and every run writes it again."""
     path = graded.out / "results.jsonl"
     whole, before = path.read_text(), graded.exported("grades.csv")
-    assert not notes_in(graded.said, "results.jsonl")
-    for name, change in CHANGES.items():
-        path.write_text(change(whole))
-        assert graded.exported("grades.csv") == before, name
-        assert notes_in(graded.said, "results.jsonl is not as the last run left it"), name
-        assert notes_in(graded.grade().said, "results.jsonl"), name
-        assert path.read_text() == whole, name
-    path.unlink()
-    graded.grade()
-    assert path.read_text() == whole
+    half = '{"student": "ada'
+    for text in (half, whole.replace('"points": 2.5', '"points": 5.0'), None):
+        path.write_text(text) if text else path.unlink()
+        assert graded.exported("grades.csv") == before
+        graded.grade()
+        assert path.read_text() == whole
 
 
-def test_a_truncated_database_is_one_sentence(graded):
-    path = graded.out / "results.sqlite"
-    path.write_bytes(path.read_bytes()[:5000])
-    assert "is damaged" in graded.grade(refused=True).said
-    assert "is damaged" in graded.use("export", refused=True)
+def damage(out: Path, kind: str) -> None:
+    """Damage the results: cut the file, or change what is in it."""
+    path = out / "results.sqlite"
+    if kind == "cut":
+        path.write_bytes(path.read_bytes()[:5000])
+    elif kind == "no database":
+        path.write_bytes(b"x" * 5000)
+    else:
+        with sqlite3.connect(path) as connection:
+            connection.execute(kind)
+        connection.close()
 
 
-def test_results_of_an_earlier_version_are_refused_and_left_unchanged(graded):
-    (graded.out / "results.sqlite").unlink()
-    (graded.out / "graded.jsonl").write_text('{"student": "ada"}\n')
-    before = {path.name: path.read_bytes() for path in graded.out.iterdir()}
-    assert "of an earlier version" in graded.grade(refused=True).said
-    assert "of an earlier version" in graded.use("export", refused=True)
-    assert {path.name: path.read_bytes() for path in graded.out.iterdir()} == before
+@pytest.mark.parametrize("kind", [
+    "cut",
+    "no database",
+    "DROP TABLE attempts",
+    "UPDATE attempts SET rows = '[{\"student\": \"ada\"'",
+    "UPDATE attempts SET rows = '[[]]'",
+    "UPDATE attempts SET rows = '[{}]'",
+])  # fmt: skip
+def test_damaged_results_are_one_sentence(graded, kind):
+    damage(graded.out, kind)
+    for command in ("report", "export"):
+        said = graded.use(command, refused=True)
+        assert "results.sqlite" in said and said.count("\n") == 1, said
+    assert "results.sqlite" in graded.grade(refused=True).said
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_is_one_sentence_and_costs_nothing(term):
+def test_results_of_another_version_are_refused_and_left_unchanged(graded):
+    for statement in ("PRAGMA user_version = 1", "PRAGMA user_version = 3", ""):
+        if statement:
+            damage(graded.out, statement)
+        else:
+            (graded.out / "results.sqlite").unlink()
+        before = {path.name: path.read_bytes() for path in graded.out.iterdir()}
+        for said in (graded.grade(refused=True).said, graded.use("export", refused=True)):
+            assert " version" in said and " holds results of " in said
+        assert {path.name: path.read_bytes() for path in graded.out.iterdir()} == before
+
+
+def test_a_full_disk_and_a_read_only_folder_are_one_sentence_and_cost_nothing(graded, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    graded.put("ada", 0.5, text="new")
+    with monkeypatch.context() as patch:
+        patch.setattr("tensorgrade.folders.os.replace", full)
+        assert "No space left" in graded.grade(refused=True).said
+    connect = sqlite3.connect
+
+    def read_only(where, **more):
+        return connect(where.replace("mode=rwc", "mode=ro").replace("mode=rw", "mode=ro"), **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", read_only)
+        assert "readonly database" in graded.grade("--student", "bao", refused=True).said
+        assert graded.log("bao")[-1] == f"{CH1}: {MOST / 2:g} of {MOST} points count"
+    assert graded.points() == {"ada": MOST / 2, "bao": MOST / 2, "chi": 0.0}
+
+
+def test_results_are_private(term):
+    term.out = term.folder / "new"
     term.put("ada", 0.5)
-    (term.out / "results.tmp").symlink_to("/dev/full")
-    assert "No space left" in term.grade(refused=True).said
-    (term.out / "results.tmp").unlink(missing_ok=True)
-    assert term.points() == {"ada": MOST / 2}
+    term.grade()
+    assert [path.stat().st_mode & 0o077 for path in (term.out, *term.out.iterdir())] == [0] * 4
+
+
+def test_a_large_file_without_a_known_mistake_makes_no_large_results(graded, monkeypatch):
+    """Only the definition of such an answer is stored, and only its beginning."""
+    before = (graded.out / "results.sqlite").stat().st_size
+    text = f"def {NAMES[0]}(x):\n" + "    x = x + 1\n" * 50_000
+    verdict = "tensorgrade.attempts.verdict.Verdict.__post_init__"
+    monkeypatch.setattr(verdict, lambda self: vars(self).update(group="g", code=text))
+    graded.put("ada", 0.5, text="new")
+    graded.grade()
+    assert f'<pre class="scroll">def {NAMES[0]}(x):' in graded.page()
+    assert (graded.out / "results.sqlite").stat().st_size - before < 100_000
 
 
 # --- who is in the class, and what it is graded in -----------------------------------------------
 
 
-def test_learners_come_are_kept_and_are_forgotten_with_their_pages(graded):
+def test_learners_come_and_are_kept(graded):
     graded.put("dora@uni.edu", 1.0)
     graded.put("ada", 1.0, chapter=CH2)
     assert len(graded.grade().rows) == 4 * (len(NAMES) + len(COURSE.chapter(CH2).exercises))
-    graded.use("export", "--to", "html")
     shutil.rmtree(graded.submitted / "dora@uni.edu")
+    graded.settings(graders=6)
     again = graded.grade()
     assert notes_in(again.said, "earlier results are kept: dora@uni.edu")
+    assert notes_in(again.said, "older version of the graders: dora@uni.edu")
     assert ("dora@uni.edu", CH1, NAMES[0]) in again.rows
-    assert "no rows of bob" in graded.grade("--forget", "bob", refused=True).said
-    assert "dora@uni.edu" not in points_of(graded.grade("--forget", "dora@uni.edu"))
-    pages = {path.name for path in (graded.out / "export" / "pages").iterdir()}
-    assert pages == {"ada.html", "bao.html", "chi.html"}
-    assert "rows deleted" in graded.use("log", "dora@uni.edu")
 
 
 def test_all_on_the_roster_have_rows_and_others_are_listed(graded):
@@ -226,21 +326,6 @@ def test_all_on_the_roster_have_rows_and_others_are_listed(graded):
     again = graded.grade("--roster", roster)
     assert {again.rows["zoe", CH1, name]["status"] for name in NAMES} == {"not_attempted"}
     assert notes_in(again.said, "not on the roster: chi") and notes_in(again.said, "by zoe")
-
-
-def test_rows_by_other_graders_of_learners_who_are_gone_are_reported(graded):
-    shutil.rmtree(graded.submitted / "bao")
-    graded.settings(graders=6)
-    (note,) = notes_in(graded.grade().said, "older version")
-    assert note.endswith("bao")
-
-
-@needs("the sandbox")
-def test_rows_without_isolation_are_kept_with_a_note_in_an_isolated_run(graded):
-    (note,) = notes_in(graded.grade("--isolation", "auto").said, "--isolation none")
-    assert "ada, bao, chi" in note
-    again = graded.grade("--isolation", "auto", "--forget", "ada").said
-    assert "bao, chi" in notes_in(again, "--isolation none")[0]
 
 
 def test_what_cannot_be_graded_is_one_sentence(graded, monkeypatch):
@@ -252,7 +337,6 @@ def test_what_cannot_be_graded_is_one_sentence(graded, monkeypatch):
         (graded.submitted, ("--jobs", -1), "--jobs must be"),
         (graded.submitted, ("--device", "gpu"), "one of cpu, cuda, auto"),
         (graded.submitted, ("--device", "cuda"), "finds no CUDA device"),
-        (graded.submitted, ("--forget", "ada", "--chapter", CH1), "without --chapter"),
         (graded.submitted, ("--chapter", "ch9"), "ch9"),
         (graded.submitted, ("--out", graded.submitted), "holds the submissions"),
         (graded.submitted, ("--out", file / "out"), "cannot be created"),
@@ -272,18 +356,15 @@ def test_what_cannot_be_graded_is_one_sentence(graded, monkeypatch):
     graded.grade(*told, "none")
 
 
-def test_a_level_of_an_earlier_version_means_the_sandbox_and_is_noted(graded):
-    graded.settings(more={"isolation": "landlock"})
-    told = notes_in(graded.grade("--isolation", "auto").said, "is a level of earlier versions")
-    assert told == [
-        "note: isolation='landlock' in course_config.py is a level of earlier versions. It means "
-        'isolation="sandbox" now'
-    ]
-
-
-def test_results_of_another_course_are_refused(graded):
+def test_another_course_and_settings_that_are_gone_are_refused_and_old_levels_noted(graded):
     graded.settings(more={"name": "another"})
     assert "another" in graded.grade(refused=True).said
+    graded.settings(more={"isolation": "landlock"})
+    (note,) = notes_in(graded.grade("--isolation", "auto").said, "is a level of earlier versions")
+    assert note.endswith('It means isolation="sandbox" now')
+    graded.settings(most_attempts=3)
+    said = graded.grade(refused=True).said
+    assert "course_config.py:" in said and "most_attempts" in said
 
 
 def test_what_this_machine_cannot_grade_keeps_its_rows_and_is_graded_by_the_next_run(graded):
@@ -300,15 +381,10 @@ def test_what_this_machine_cannot_grade_keeps_its_rows_and_is_graded_by_the_next
     (note,) = notes_in(found.said, "not graded yet")
     assert note.startswith(f"note: not graded yet: bao/{CH1}, dee/{CH1}, because even")
     assert found.said.strip().endswith(note), "the last line"
-    reason = ("--submitted", graded.submitted, "--out", graded.out, "--reason", "why")
-    done = graded.run("regrade", "bao", *reason, "--isolation", "none")
-    assert done.returncode == 2 and f"not graded yet: bao/{CH1}, because" in done.stderr
-    assert not any("graded again by" in line for line in graded.log("bao"))
+    assert "2 submissions are not graded yet" in graded.use("export", refused=True)
     graded.ends = set()
     assert points_of(graded.grade())["dee"] == MOST * 0.75
 
-
-# --- accidents in the middle of a term -----------------------------------------------------------
 
 NEW = CHAPTER.exercises[-1]
 
@@ -326,57 +402,8 @@ def test_an_exercise_that_is_new_in_the_middle_of_a_term_gets_a_row_at_the_next_
     assert ("ada", CH1, NEW.name) in graded.rows and ("bao", CH1, NEW.name) not in graded.rows
 
 
-def test_a_chapter_that_hardly_any_learner_submitted_is_reported_and_can_be_left_out(term):
-    for number in range(12):
-        term.put(f"s{number:02}", 1.0, text=str(number))
-    term.put("s03", 1.0, chapter=CH2)
-    (note,) = notes_in(term.grade().said, "--chapter")
-    assert f"only s03 submitted {CH2}, so 11 other" in note
-    assert CH1 not in term.exported("grades.csv", "--chapter", CH2)
-    shutil.rmtree(term.out)
-    again = term.grade("--chapter", CH1)
-    assert {chapter for _, chapter, _ in again.rows} == {CH1} and CH2 not in again.said
-
-
-def test_overrides_follow_a_learner_to_another_name(term):
-    term.put("ada@old", 0.5)
-    (term.submitted / "ada@old" / ".collected_as").write_text("moodle 12345")
-    term.write("overrides.csv", "student,exercise,points,reason", "ada@old,softmax,9,a name")
-    term.grade()
-    (term.submitted / "ada@old").rename(term.submitted / "ada@new")
-    again = term.grade()
-    assert {again.rows[name, CH1, "softmax"]["points"] for name in ("ada@old", "ada@new")} == {9.0}
-    assert notes_in(again.said, "ada@old is ada@new now")
-    assert set(points_of(term.grade("--forget", "ada@old"))) == {"ada@new"}
-
-
-# --- a regrade -----------------------------------------------------------------------------------
-
-
-def test_a_regrade_keeps_who_when_and_why_and_prints_a_reply(graded, monkeypatch):
-    def again(student="ada", reason="you wrote to me", *more: str):
-        told = ("--submitted", graded.submitted, "--out", graded.out, "--isolation", "none")
-        return graded.run("regrade", student, *told, "--reason", reason, *more)
-
-    monkeypatch.setattr("getpass.getuser", lambda: "ines")
-    graded.finds = {"ada": 0.75}
-    reply = again().stdout
-    assert "Reason: you wrote to me" in reply and f"{MOST * 0.75:g}" in reply
-    assert f"(before: {MOST})" in reply and "bao" not in reply
-    assert any("by ines: you wrote to me" in line for line in graded.log("ada"))
-    assert "(as before)" in again().stdout
-    graded.write("overrides.csv", "student,exercise,points,reason", "ada,softmax,9,a good idea")
-    assert "gave 9 points: a good idea" in again().stdout
-    for told, said in (
-        (("ada", " "), "--reason must say why"),
-        (("zoe",), "no rows of zoe"),
-        (("ada", "why", "--chapter", CH2), f"no ada/{CH2}/ folder"),
-    ):
-        done = again(*told)
-        assert done.returncode == 2 and said in done.stderr
-
-    def unknown() -> str:
-        raise KeyError("getpwuid(): uid not found: 1234")
-
-    monkeypatch.setattr("getpass.getuser", unknown)
-    assert again().returncode == 0 and "by unknown" in graded.use("log", "ada")
+def test_one_chapter_can_be_graded_alone(term):
+    term.put("ada", 1.0)
+    term.put("bao", 1.0, chapter=CH2)
+    assert {chapter for _, chapter, _ in term.grade("--chapter", CH1).rows} == {CH1}
+    assert f"no rows of {CH2}" in term.use("export", "--chapter", CH2, refused=True)

@@ -71,14 +71,19 @@ def test_groups_of_course_systems_are_teams(tmp_path):
     teams.parent.mkdir()
     teams.write_text(f"student,team,chapter\n90,owls,{CH2}\n90,old,{CH1}\n")
     found = collect("gradescope", folder, tmp_path / "in")
-    assert "1 team in teams.csv: 77, 90" in found.said
+    assert found.said.count("used; of the group submission_77") == 2
     assert found.count == {"77": "0.5 ", "78": "0.5 ", "90": "0.5 "}
     assert sorted(teams.read_text().splitlines()[1:]) == sorted(
         [f"77,submission_77,{CH1}", f"90,owls,{CH2}", f"90,submission_77,{CH1}"]
     )
+    alone = downloads.gradescope(tmp_path / "h", files, {})
+    collect("gradescope", alone, tmp_path / "in")
+    assert teams.read_text().splitlines()[1:] == [f"90,owls,{CH2}", f"90,submission_77,{CH1}"]
     worksheet = downloads.moodle(tmp_path / "m.zip", files, {})
     first, *rest = worksheet.read_text("utf-8-sig").splitlines()
     worksheet.write_text("\n".join([f"{first},Gruppe", *(f"{line},Falcons" for line in rest)]))
-    collect("moodle", tmp_path / "m.zip", tmp_path / "in2", "--roster", worksheet)
-    text = (tmp_path / "in2" / "teams.csv").read_text()
-    assert text.count("Falcons") == 2 and "ada@uni.edu" in text
+    group = {f"Falcons_12345_assignsubmission_file/{CH1}.py": "0.5 "}
+    source = downloads.write_zip(tmp_path / "m.zip", group)
+    found = collect("moodle", source, tmp_path / "in2", "--roster", worksheet)
+    assert found.count == {"77": "0.5 ", "78": "0.5 "}, "the same people as from Gradescope"
+    assert (tmp_path / "in2" / "teams.csv").read_text().count("Falcons") == 2

@@ -1,18 +1,19 @@
 """Write `report.html`, a self-contained page about the class, from its rows."""
 
 import hashlib
-import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ...attempts.verdict import NO_FILE, NOTHING_SUBMITTED, Status
 from ...course import Chapter, Course
+from ...folders import write_file
 from ...lateness import in_zone
 from ...recognition.fingerprints import read_mistakes
 from ...sources.submitted_files import NOTHING
@@ -20,10 +21,9 @@ from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..folder_names import safe
 from ..groups import groups_of
-from ..overrides import decision_sentence
-from ..points_breakdown import is_changed, late, points_steps
-from ..results_folder import in_order
-from ..store import Store
+from ..points_breakdown import decision_sentence, is_changed, late, points_steps
+from ..results import Results, rows_of
+from ..rules import found, most_of, total
 
 # By status: a mark that needs no colour, and words.
 STATES = {
@@ -85,64 +85,38 @@ def write_report(
     """Write the page for a folder of results, and return its path. Raises CourseError.
 
     messages: the course's messages about mistakes, by name. Other mistakes show the message that a
-    learner got. section: the name of the section whose learners these are. Its page has no
-    history, because that is about the whole class.
+    learner got. section: the name of the section whose learners these are.
     """
-    store = Store(out)
-    rows = rows_of(store, course, learners)
-    identical = identical_files(store, learners)
-    history = [] if learners else store.history()
-    view = class_view(course, rows, identical, history)
-    view["mistakes"] = [
-        one | {"message": messages.get(one["name"], one["message"])} for one in view["mistakes"]
-    ]
-    view["groups"] = groups_of(rows, store)[:MOST_GROUPS]
+    every = rows_of(out, course)
+    results, rows = Results(out), [r for r in every if not learners or r["student"] in learners]
+    view = class_view(course, rows, identical_files(every, learners))
+    view["waiting"] = sum(1 for a in results.waiting() if not learners or a[0] in learners)
+    for one in view["mistakes"]:
+        one["message"] = messages.get(one["name"], one["message"])
+    view["groups"] = groups_of(rows, results.codes())[:MOST_GROUPS]
     page = PAGES.get_template("page.html").render(view, states=STATES)
-    name = f"report{f'-{safe(section)}' if section else ''}.html"
-    path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
+    path = out / f"report{f'-{safe(section)}' if section else ''}.html"
     # Characters that cannot be UTF-8, such as in names of folders, become "?".
-    temporary.write_bytes(page.encode("utf-8", "replace"))
-    os.replace(temporary, path)
+    write_file(path, page.encode("utf-8", "replace"))
     return path
 
 
-def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> list[dict]:
-    """Return the rows in a folder of results, in order. Raises CourseError if there are none.
-
-    Rows of chapters that the course no longer has are left out. learners: the only ones; all if
-    empty.
-    """
-    rows = store.rows()
-    store.refuse_empty()
-    chapters = {chapter.name for chapter in course.chapters}
-    own = [
-        row
-        for row in rows
-        if row["chapter"] in chapters and (not learners or row["student"] in learners)
-    ]
-    return sorted(own, key=in_order(course.exercise_names))
-
-
-def identical_files(kept: Store, learners: Collection[str]) -> list[dict]:
+def identical_files(rows: list[dict], learners: Collection[str]) -> list[dict]:
     """Return `chapter` and `students` of each file that several learners share.
 
     Learners without any exercise begun are left out, because untouched stubs are always equal.
     A team counts as one learner. learners: only files that one of them submitted; all files if
     empty.
     """
-    groups = defaultdict(list)
-    rows = [((row["student"], row["chapter"]), row) for row in kept.rows()]
-    teams = {a: row["team"] for a, row in rows if row.get("team")}
-    begun = {a for a, row in rows if row["status"] != "not_attempted"}
-    for a, own in sorted(kept.attempts().items()):
-        content = own[-1].content
-        if a in begun and content and not content.startswith(NOTHING):
-            groups[a[1], content].append(a[0])
+    owners: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for row in rows:
+        if row["status"] != Status.NOT_ATTEMPTED and not row["file"].startswith(NOTHING):
+            owner = f"team {row['team']}" if row.get("team") else row["student"]
+            owners[row["chapter"], row["file"]][row["student"]] = owner
     return [
-        {"chapter": chapter, "students": students}
-        for (chapter, _), students in groups.items()
-        if len({teams.get((student, chapter), (student,)) for student in students}) > 1
-        and (not learners or set(students) & set(learners))
+        {"chapter": chapter, "students": sorted(own)}
+        for (chapter, _), own in owners.items()
+        if len({*own.values()}) > 1 and (not learners or own.keys() & set(learners))
     ]
 
 
@@ -185,8 +159,7 @@ def people_of(rows: list[dict], most: float) -> dict[str, Person]:
     for row in rows:
         person = people[row["student"]]
         person.points += row["points"]
-        if told := row.get("override"):  # excused exercises do not count
-            person.most -= told["of"] - row["max_points"]
+        person.most -= most_of(row) - row["max_points"]  # excused exercises do not count
         person.chapters.setdefault(row["chapter"], []).append(row)
     return people
 
@@ -206,75 +179,46 @@ def is_without_file(row: dict) -> bool:
     return row.get("message_id") == NO_FILE
 
 
-def submissions_where(rows: list[dict], holds: Callable[[dict], bool]) -> int:
-    """Return the number of submissions with a row that fulfils a condition."""
-    return len({(row["student"], row["chapter"]) for row in rows if holds(row)})
+def submissions_in(rows: Iterable[dict]) -> int:
+    """Return the number of submissions that have these rows."""
+    return len({(row["student"], row["chapter"]) for row in rows})
 
 
-def class_view(
-    course: Course,
-    rows: list[dict],
-    identical: list[dict],
-    history: Sequence[dict],
-) -> dict:
+def class_view(course: Course, rows: list[dict], identical: list[dict]) -> dict:
     """Return the data for the template."""
-    order = [chapter.name for chapter in course.chapters]
-    identical = sorted(
-        (g for g in identical if g["chapter"] in order),
-        key=lambda g: (order.index(g["chapter"]), -len(g["students"])),
-    )
-    handed_in = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
-    people = people_of(rows, sum(chapter.points for chapter in handed_in))
-    troubled = [row for row in rows if in_trouble(row["status"], row["mistakes"])]
+    submitted = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
+    order = [chapter.name for chapter in submitted]
+    most = sum(chapter.points for chapter in submitted)
+    people = people_of(rows, most)
+    troubled = [row for row in rows if in_trouble(row)]
     shares = [person.share for person in people.values()]
+    there = [row for row in rows if not (is_missing(row) or is_without_file(row))]
+    identical.sort(key=lambda group: (order.index(group["chapter"]), -len(group["students"])))
     return {
         "course": course,
         "people": list(people.values()),
-        "most": sum(chapter.points for chapter in handed_in),
-        "submissions": submissions_where(
-            rows, lambda r: not is_missing(r) and not is_without_file(r)
-        ),
-        "missing": submissions_where(rows, is_missing),
-        "without_file": submissions_where(rows, is_without_file),
-        "late": submissions_where(rows, lambda row: bool(row.get("late_seconds"))),
-        "changes": changes(history, people),
+        "most": most,
+        "submissions": submissions_in(there),
+        "missing": submissions_in(filter(is_missing, rows)),
+        "without_file": submissions_in(filter(is_without_file, rows)),
+        "late": submissions_in(row for row in rows if row.get("late_seconds")),
         "median": median(shares) if shares else 0.0,
         "bins": bins(shares),
-        "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
-        "averages": [averages(chapter, rows) for chapter in handed_in],
-        "hardest": hardest(course, rows),
+        "chapters": [(c, exercise_counts(c, rows, len(people))) for c in submitted],
+        "averages": [averages(chapter, rows) for chapter in submitted],
+        "hardest": hardest(rows),
         "mistakes": mistake_counts(rows),
-        "groups": [],
         "helped": needing_help(people),
         "trouble": troubles(troubled, people),
-        "troubled": len({(row["student"], row["chapter"]) for row in troubled}),
+        "troubled": submissions_in(troubled),
         "identical": [
-            g | {"people": [people[s] for s in g["students"] if s in people]} for g in identical
+            {"chapter": g["chapter"], "people": [people[s] for s in g["students"] if s in people]}
+            for g in identical
         ],
         "by_hand": [
             {"row": row, "person": people[row["student"]]} for row in rows if row.get("override")
         ],
         "isolations": sorted(Counter(row["isolation"] for row in rows).items()),
-    }
-
-
-MOST_MOVES = 40
-
-
-def changes(history: Sequence[dict], people: dict[str, Person]) -> dict | None:
-    """Return the changes of the last run that changed anything; None if no run did."""
-    last = next((r for r in reversed(history) if r["moved"] or r["came"] or r["gone"]), None)
-    if last is None:
-        return None
-    moved = [one | {"person": people.get(one["student"])} for one in last["moved"]]
-    known = [one for one in moved if one["person"]]
-    return {
-        "at": last["at"],
-        "why": sorted(Counter(one["why"] for one in moved).items()),
-        "moved": known[:MOST_MOVES],
-        "more": max(0, len(known) - MOST_MOVES),
-        "came": len({student for student, _ in last["came"]}),
-        "gone": len({student for student, _ in last["gone"]}),
     }
 
 
@@ -286,82 +230,69 @@ def bins(shares: list[float]) -> list[int]:
 
 def exercise_counts(chapter: Chapter, rows: list[dict], learners: int) -> list[dict]:
     """Return for each exercise how many learners passed, tried without passing, and never began."""
-    statuses: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for row in rows:
-        statuses[row["chapter"], row["exercise"]][row["status"]] += 1
     counts = []
     for exercise in chapter.exercises:
-        seen = statuses[chapter.name, exercise.name]
-        passed = seen["passed"]
-        tried = sum(seen.values()) - passed - seen["not_attempted"]
-        counts.append(
-            {
-                "name": exercise.name,
-                "passed": passed,
-                "tried": tried,
-                "never": learners - passed - tried,
-            }
-        )
+        own = [row["status"] for row in rows if row["exercise"] == exercise.name]
+        passed = own.count("passed")
+        tried = len(own) - passed - own.count("not_attempted")
+        never = learners - passed - tried
+        counts.append({"name": exercise.name, "passed": passed, "tried": tried, "never": never})
     return counts
 
 
 def averages(chapter: Chapter, rows: list[dict]) -> dict:
     """Return a chapter's title, mean share of the points, and numbers of submissions."""
     own = [row for row in rows if row["chapter"] == chapter.name and row["max_points"]]
-    most = sum(row["max_points"] for row in own)
+    most = total(own, "max_points")
+    missing = submissions_in(filter(is_missing, own))
     return {
         "title": chapter.title,
-        "share": sum(row["points"] for row in own) / most if most else 0.0,
-        "submitted": submissions_where(own, lambda row: not is_missing(row)),
-        "missing": submissions_where(own, is_missing),
-        "late": submissions_where(own, lambda row: bool(row.get("late_seconds"))),
+        "share": total(own) / most if most else 0.0,
+        "submitted": submissions_in(own) - missing,
+        "missing": missing,
+        "late": submissions_in(row for row in own if row.get("late_seconds")),
     }
 
 
 MOST_HARD = 5  # exercises that are listed as the hardest ones
 
 
-def hardest(course: Course, rows: list[dict]) -> list[dict]:
+def hardest(rows: list[dict]) -> list[dict]:
     """Return the exercises with the smallest shares of the points, among learners who began."""
-    found = []
-    for chapter in course.chapters:
-        for exercise in chapter.exercises:
-            own = [
-                r for r in rows if (r["chapter"], r["exercise"]) == (chapter.name, exercise.name)
-            ]
-            begun = [r for r in own if r["max_points"] and r["status"] != Status.NOT_ATTEMPTED]
-            if most := sum(row["max_points"] for row in begun):
-                counts = Counter(name for row in begun for name in row["mistakes"])
-                share = sum(row["points"] + row.get("penalty", 0.0) for row in begun) / most
-                told = [name for name, _ in counts.most_common(2)]
-                found.append({"name": exercise.name, "share": share, "mistakes": told})
-    return [one for one in sorted(found, key=lambda one: one["share"]) if one["share"] < 1][
-        :MOST_HARD
-    ]
+    begun: dict[str, list[dict]] = defaultdict(list)
+    for row in rows:
+        if row["max_points"] and row["status"] != Status.NOT_ATTEMPTED:
+            begun[row["exercise"]].append(row)
+    listed: list[dict[str, Any]] = []
+    for name, own in begun.items():
+        share = sum(map(found, own)) / sum(map(most_of, own))
+        counts = Counter(mistake for row in own for mistake in row["mistakes"])
+        told = [mistake for mistake, _ in counts.most_common(2)]
+        listed.append({"name": name, "share": share, "mistakes": told})
+    return sorted((o for o in listed if o["share"] < 1), key=lambda o: o["share"])[:MOST_HARD]
 
 
-def mistake_counts(rows: list[dict]) -> list[dict]:
-    """Return the most frequent mistakes: name, number of learners, exercises and message."""
-    who: dict[str, set[str]] = defaultdict(set)
-    where: dict[str, set[str]] = defaultdict(set)
-    messages: dict[str, str] = {}
+def mistake_counts(rows: list[dict]) -> list[dict[str, Any]]:
+    """Return the most frequent mistakes: name, number of learners, exercises and message.
+
+    The message is the shortest one, which has the fewest remarks on other faults.
+    """
+    made: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         for name in row["mistakes"]:
-            who[name].add(row["student"])
-            where[name].add(row["exercise"])
-            if len(row["mistakes"]) == 1:  # the shortest has the fewest remarks on other faults
-                known = messages.get(name, row["message"])
-                messages[name] = min(known, row["message"], key=len)
-    frequent = sorted(who, key=lambda name: (-len(who[name]), name))[:MOST_MISTAKES]
-    return [
+            made[name].append(row)
+    counts: list[dict[str, Any]] = [
         {
             "name": name,
-            "count": len(who[name]),
-            "where": sorted(where[name]),
-            "message": messages.get(name, ""),
+            "count": len({row["student"] for row in own}),
+            "where": sorted({row["exercise"] for row in own}),
+            "message": min(
+                (r["message"] for r in own if len(r["mistakes"]) == 1), key=len, default=""
+            ),
         }
-        for name in frequent
+        for name, own in made.items()
     ]
+    return sorted(counts, key=lambda one: (-one["count"], one["name"]))[:MOST_MISTAKES]
 
 
 def needing_help(people: dict[str, Person]) -> dict:
@@ -378,35 +309,25 @@ def obstacles(person: Person) -> str:
     """Return a text like `4 not begun, 3 wrong; repeatedly: no_scale`."""
     absent = len({row["chapter"] for row in person.rows if is_missing(row)})
     rows = [row for row in person.rows if not is_missing(row)]
-    broken = sum(in_trouble(row["status"], row["mistakes"]) for row in rows)
+    broken = sum(map(in_trouble, rows))
     seen = Counter(row["status"] for row in rows)
     wrong = len(rows) - seen["passed"] - seen["not_attempted"] - broken
-    parts = [
-        (seen["not_attempted"], "not begun"),
-        (wrong, "wrong"),
-        (broken, "could not be graded"),
-    ]
     told = [f"no submission for {plural(absent, 'chapter')}"] if absent else []
-    counts = ", ".join(told + [f"{count} {words}" for count, words in parts if count])
-    again = [
-        name for name, n in Counter(m for r in person.rows for m in r["mistakes"]).items() if n > 1
-    ]
-    return counts + (f"; repeatedly: {', '.join(again)}" if again else "")
+    words = ("not begun", "wrong", "could not be graded")
+    counts = zip((seen["not_attempted"], wrong, broken), words, strict=True)
+    told += [f"{count} {word}" for count, word in counts if count]
+    made = Counter(name for row in person.rows for name in row["mistakes"])
+    again = ", ".join(name for name, count in made.items() if count > 1)
+    return ", ".join(told) + (f"; repeatedly: {again}" if again else "")
 
 
 def troubles(troubled: list[dict], people: dict[str, Person]) -> list[dict]:
     """Return the files that could not be graded as usual, with learner, exercises and reason."""
     grouped = defaultdict(list)
     for row in troubled:
-        about = row["student"], row["chapter"], row["status"], row["message"]
-        grouped[about].append(row["exercise"])
+        told = {name: row[name] for name in ("student", "chapter", "status", "message")}
+        grouped[tuple(told.items())].append(row["exercise"])
     return [
-        {
-            "person": people[student],
-            "chapter": chapter,
-            "status": status,
-            "message": message,
-            "exercises": exercises,
-        }
-        for (student, chapter, status, message), exercises in grouped.items()
+        {**dict(told), "person": people[dict(told)["student"]], "exercises": exercises}
+        for told, exercises in grouped.items()
     ]

@@ -1,0 +1,186 @@
+"""An instructor's decisions on single learners, in two files that `grade` never writes.
+
+`OUT/overrides.csv` has points against the graders. An excused exercise has no points and no
+maximum. Deleting a line restores what the graders found.
+
+    student,exercise,points,reason
+    ada,second_exercise,8,right but for a name
+    ben,first_chapter,excused,ill
+
+`OUT/extensions.csv` has later deadlines: a date or extra hours. `all` means every chapter with a
+deadline, but a chapter with a later deadline keeps it. A line on one chapter has priority over it.
+
+    student,chapter,due,hours,reason
+    ada,first_chapter,2027-01-20 23:59 Europe/Berlin,,ill
+    ben,all,,48,accommodation
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import timedelta
+from difflib import get_close_matches
+from pathlib import Path
+
+from ..course import Course, CourseError
+from ..lateness import check_deadline, in_zone, read_time, with_zone, written
+from .roster import NOT_UTF8, read_csv
+from .rules import About, Extension, Key, Override, Rules
+
+OVERRIDES, EXTENSIONS = "overrides.csv", "extensions.csv"
+OVERRIDE_COLUMNS = ("student", "exercise", "points", "reason")
+EXTENSION_COLUMNS = ("student", "chapter", "due", "hours", "reason")
+EXCUSED, ALL = "excused", "all"
+Line = dict[str, str]
+
+
+def read_rules(out: Path, course: Course) -> Rules:
+    """Return what the instructor decided. Raises CourseError with the file and the line."""
+    return Rules(course.lateness, read_extensions(out, course), read_overrides(out, course))
+
+
+def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, Line]]:
+    """Return the lines of an instructor's CSV with their numbers. Raises CourseError.
+
+    A missing file has no lines.
+    """
+    if not path.is_file():
+        return []
+    try:
+        return read_csv(path.read_bytes().decode("utf-8-sig"), columns)
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CourseError(f"{path} {NOT_UTF8}") from None
+    except ValueError as error:
+        raise CourseError(f"{path}, {error}") from None
+
+
+def each_line(path: Path, columns: tuple[str, ...], take: Callable[[Line], None]) -> None:
+    """Call a function with each line of a CSV. Raises CourseError with the line's number."""
+    for number, line in read_table(path, columns):
+        try:
+            take(line)
+        except ValueError as error:
+            raise CourseError(f"{path}, line {number}: {error}") from None
+
+
+def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
+    """Return all overrides by student, chapter and exercise. Raises CourseError."""
+    found: dict[Key, Override] = {}
+    said: dict[tuple[str, str], str] = {}
+
+    def take(line: Line) -> None:
+        student, name, points, _ = (line[column] for column in OVERRIDE_COLUMNS)
+        found.update(overrides_in(line, course))
+        if said.setdefault((student, name), points) != points:
+            raise ValueError(f"an earlier line gives other points for {name} to {student}")
+
+    each_line(out / OVERRIDES, OVERRIDE_COLUMNS, take)
+    return found
+
+
+def overrides_in(line: Line, course: Course) -> dict[Key, Override]:
+    """Return the decisions of one line. Raises ValueError with a sentence."""
+    student, name, points, reason = (line[column] for column in OVERRIDE_COLUMNS)
+    if not (student and reason):
+        raise ValueError("student and reason must not be empty")
+    override = Override(None if points == EXCUSED else number_in(points), reason)
+    own = [
+        (chapter.name, exercise)
+        for chapter in course.chapters
+        for exercise in chapter.exercises
+        if name in (chapter.name, exercise.name)
+    ]
+    if not own:
+        raise ValueError(f"the course has no exercise and no chapter {name!r}")
+    if override.points is not None:
+        if len(own) > 1:
+            why = f"a chapter such as {name} can only be excused"
+            raise ValueError(f"{why}; give points to its exercises")
+        ((chapter, exercise),) = own
+        if not 0 <= override.points <= exercise.points:
+            most = f"{exercise.points:g} points, not {points}"
+            raise ValueError(f"{exercise.name} of {chapter} gives 0 to {most}")
+    return {(student, chapter, exercise.name): override for chapter, exercise in own}
+
+
+def number_in(points: str) -> float:
+    """Return points as a spreadsheet may have written them. Raises ValueError."""
+    try:
+        return float(points.replace(",", "."))
+    except ValueError:
+        raise ValueError(f"points must be a number or `{EXCUSED}`, not {points!r}") from None
+
+
+def read_extensions(out: Path, course: Course) -> dict[About, Extension]:
+    """Return all extensions, by student and chapter. Raises CourseError."""
+    term: dict[About, Extension] = {}
+    single: dict[About, Extension] = {}
+
+    def take(line: Line) -> None:
+        found = extensions_in(line, course)
+        kind = term if line["chapter"] == ALL else single
+        if twice := found.keys() & kind.keys():
+            raise ValueError(f"a line above extends {' for '.join(sorted(twice)[0][::-1])}")
+        kind.update(found)
+
+    each_line(out / EXTENSIONS, EXTENSION_COLUMNS, take)
+    return term | single
+
+
+def extensions_in(line: Line, course: Course) -> dict[About, Extension]:
+    """Return the extensions of one line. Raises ValueError with a sentence."""
+    student, name, due, hours, reason = (line[column] for column in EXTENSION_COLUMNS)
+    if not (student and reason):
+        raise ValueError("say whose deadline is extended, and why")
+    if bool(due) == bool(hours):
+        raise ValueError("give either a new deadline or extra hours")
+    chapters = [chapter.name for chapter in course.chapters]
+    if name not in (ALL, *chapters):
+        raise ValueError(f"the course has no chapter {name!r}; `{ALL}` means every chapter")
+    deadlines = course.lateness.deadlines
+    if name != ALL and name not in deadlines:
+        raise ValueError(f"{name} has no deadline in course_config.py")
+    own = [name] if name != ALL else [chapter for chapter in chapters if chapter in deadlines]
+    dues = {chapter: new_due(due, hours, chapter, course) for chapter in own}
+    later = {c: d for c, d in dues.items() if read_time(d) >= read_time(deadlines[c])}
+    if name != ALL and not later:
+        raise ValueError(f"{dues[name]} is before the chapter's deadline, {deadlines[name]}")
+    return {(student, chapter): Extension(d, reason) for chapter, d in later.items()}
+
+
+def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
+    """Return the new deadline of a chapter: a date, or some hours more. Raises ValueError."""
+    zone = course.lateness.zone
+    if due:
+        check_deadline(with_zone(due, zone))
+        return with_zone(due, zone)
+    try:
+        extra = timedelta(hours=float(hours.replace(",", ".")))
+        moment = read_time(course.lateness.deadlines[chapter]) + extra
+    except (ValueError, OverflowError):
+        raise ValueError(f"hours must be a number, not {hours!r}") from None
+    if extra <= timedelta(0):
+        raise ValueError(f"hours must be more than 0, not {hours}")
+    local = in_zone(written(moment), zone)
+    return local if read_time(local) == moment else written(moment)  # in an hour that occurs twice
+
+
+def unknown_learners(rules: Rules, students: Collection[str]) -> list[str]:
+    """Return notes on names in these files that no learner with results has."""
+    return [
+        *unknown(EXTENSIONS, [student for student, _ in rules.extensions], students),
+        *unknown(OVERRIDES, [student for student, *_ in rules.overrides], students),
+    ]
+
+
+def unknown(file: str, named: Iterable[str], students: Collection[str]) -> list[str]:
+    """Return a note on unknown names in an instructor's file, with similar names of learners.
+
+    >>> unknown("overrides.csv", ["adda"], ["ada", "ben"])
+    ['overrides.csv names learners without results: adda (did you mean ada?)']
+    """
+    strange = []
+    for name in sorted(set(named) - set(students)):
+        similar = get_close_matches(name, students, n=2)
+        strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
+    return [f"{file} names learners without results: {', '.join(strange)}"] if strange else []

@@ -1,0 +1,167 @@
+"""From attempts to the rows that count: late penalties, extensions, overrides, the best attempt.
+
+An attempt is what the graders found in one file: a row for each exercise, which never changes. A
+rule is what the instructor decided; every command reads the rules again. All functions are pure.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..lateness import BEST, Lateness
+
+Row = dict[str, Any]
+About = tuple[str, str]  # student, chapter
+Key = tuple[str, str, str]  # student, chapter, exercise
+OTHER_FILE, OTHER_GRADERS, AGAIN = "another file", "other graders", "graded again"
+BY_HAND, LATE = "an override", "late work"
+
+
+@dataclass(frozen=True)
+class Extension:
+    """An extended deadline. due: in the format of `read_time`. reason: learners read it too."""
+
+    due: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Override:
+    """A decision. points: None if the exercise is excused. reason: learners read it too."""
+
+    points: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the instructor of a course decided.
+
+    extensions: later deadlines of single learners. overrides: points against the graders.
+    """
+
+    lateness: Lateness = field(default_factory=Lateness)
+    extensions: dict[About, Extension] = field(default_factory=dict)
+    overrides: dict[Key, Override] = field(default_factory=dict)
+
+
+def about(row: Row) -> About:
+    """Return the student and the chapter of a row."""
+    return row["student"], row["chapter"]
+
+
+def key(row: Row) -> Key:
+    """Return the student, the chapter and the exercise of a row."""
+    return row["student"], row["chapter"], row["exercise"]
+
+
+def counted(attempts: Sequence[list[Row]], rules: Rules) -> list[Row]:
+    """Return the rows that count of a learner's attempts at one chapter, oldest first.
+
+    If the best attempt counts, it is the one with the most points after its late penalty, or the
+    newest of several. Of each file only the newest attempt is compared.
+    """
+    options = attempts[-1:]
+    if rules.lateness.attempts == BEST:
+        last = {rows[0]["file"]: number for number, rows in enumerate(attempts)}
+        options = [attempts[number] for number in sorted(last.values())]
+    given = extension_of(attempts[-1][0], rules)
+    dated = [[less_late_penalty(row, rules.lateness, given) for row in rows] for rows in options]
+    best = max(reversed(dated), key=lambda rows: sum(row["points"] for row in rows))
+    return [overridden(row, rules) for row in best]
+
+
+def extension_of(row: Row, rules: Rules) -> Row | None:
+    """Return a learner's extension: by the instructor, or else by the course system."""
+    given = rules.extensions.get(about(row))
+    return asdict(given) if given else row.get("extension")
+
+
+def less_late_penalty(row: Row, lateness: Lateness, extension: Row | None) -> Row:
+    """Return a row less its late penalty, with the learner's extension, if any."""
+    due = extension["due"] if extension else None
+    dated = lateness.applied(row, row.get("submitted"), due)
+    return dated | {"extension": extension} if extension else dated
+
+
+def overridden(row: Row, rules: Rules) -> Row:
+    """Return a row with an instructor's decision, if any. Such a row has no late penalty."""
+    given = rules.overrides.get(key(row))
+    if given is None:
+        return row
+    points, most = found(row), row["max_points"]
+    return row | {
+        "points": given.points or 0.0,
+        "max_points": 0.0 if given.points is None else most,
+        "penalty": 0.0,
+        "override": {"found": points, "of": most, "reason": given.reason},
+    }
+
+
+def found(row: Row) -> float:
+    """Return the points that the graders found, before penalties and overrides."""
+    override = row.get("override")
+    return override["found"] if override else round(row["points"] + row.get("penalty", 0.0), 6)
+
+
+def most_of(row: Row) -> float:
+    """Return the maximum points of an exercise, even if the learner is excused from it."""
+    return row["override"]["of"] if row.get("override") else row["max_points"]
+
+
+def total(rows: Iterable[Row], name: str = "points") -> float:
+    """Return the sum of a number in some rows, without rounding errors."""
+    return round(sum(row.get(name) or 0.0 for row in rows), 6)
+
+
+def changes(before: Iterable[Row], now: Iterable[Row]) -> list[Row]:
+    """Return a record of each row whose points or status changed, with the cause."""
+    old = {key(row): row for row in before}
+    both = [(old[key(row)], row) for row in now if key(row) in old]
+    return [
+        {
+            **{name: row[name] for name in ("student", "chapter", "exercise")},
+            **{name: [was[name], row[name]] for name in ("points", "status")},
+            "why": why(was, row),
+        }
+        for was, row in both
+        if (was["points"], was["status"]) != (row["points"], row["status"])
+    ]
+
+
+def why(was: Row, row: Row) -> str:
+    """Return the cause of a change between two rows on the same exercise of a learner."""
+    if decision(was) != decision(row):
+        return BY_HAND
+    if was["file"] != row["file"]:
+        return OTHER_FILE
+    if (found(was), was["status"]) != (found(row), row["status"]):
+        return AGAIN if was["graders"] == row["graders"] else OTHER_GRADERS
+    return LATE
+
+
+def decision(row: Row) -> tuple | None:
+    """Return an instructor's decision on a row: the points, the maximum and the reason."""
+    override = row.get("override")
+    return override and (row["points"], row["max_points"], override["reason"])
+
+
+def losses(before: Iterable[Row], now: Iterable[Row], moved: Iterable[Row]) -> list[Row]:
+    """Return changes that an instructor should see: not those by a file that earns no less.
+
+    A file that earns less is one record for its whole chapter, without an exercise.
+    """
+    own = [one for one in moved if one["points"][0] != one["points"][1]]
+    files = dict.fromkeys(about(one) for one in own if one["why"] == OTHER_FILE)
+    sums = {a: [0.0, 0.0] for a in files}
+    for number, rows in enumerate((before, now)):
+        for row in rows:
+            if about(row) in sums:
+                sums[about(row)][number] += row["points"]
+    whole = [
+        {"student": a[0], "chapter": a[1], "points": [round(p, 6) for p in points]}
+        for a, points in sums.items()
+        if points[1] < points[0]
+    ]
+    others = [one for one in own if one["why"] != OTHER_FILE]
+    return [*others, *(one | {"why": OTHER_FILE} for one in whole)]

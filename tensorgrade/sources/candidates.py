@@ -1,0 +1,242 @@
+"""Find a learner's files that may be a chapter's, and order them: the first readable one counts.
+
+`collect`, `grade` and the packages for course systems all use this module. Examples of accepted
+names are `ch1 (1).py`, `ch1.py.txt` and `CH1.PY`, in any folder or in a zip. Only names and bytes
+are read here. The learner's own process opens the text.
+"""
+
+import io
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..course import Limits
+from ..exchange.text import printable
+
+# Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
+COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"
+KINDS = {"py": "py", "txt": "py", "py.txt": "py", "ipynb": "ipynb", "ipynb.txt": "ipynb"}
+CODE = ("ipynb", "py")
+ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
+DEEPEST = 3  # folders between the learner's and the file
+MOST_FILES = 300
+MOST_MEMBERS = 1000
+MOST_ZIPS = 20  # zips that are opened for one learner
+MOST_LEFT = 2  # versions that do not count, or archives in one zip, that are listed by name
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods can expand without limit
+MEMBER = b"PK\x01\x02"  # the first bytes of each entry in a zip's table of contents
+NO_ARCHIVE = (OSError, RuntimeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+SAME_MOMENT = 2.0  # seconds: copied files differ slightly in time, and zips store even seconds
+
+
+class NotRead(Exception):
+    """A file cannot be read; the message continues a sentence that begins with its name."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a learner.
+
+    path: with slashes. read: returns the content, or one byte more than asked for if it is longer;
+    raises NotRead. time: seconds since 1970; 0 if unknown. turn: the course system's number of a
+    submission, which is larger for later ones. origin: what the caller knows about the file.
+    """
+
+    path: str
+    read: Callable[[int], bytes] = field(compare=False)
+    time: float = 0.0
+    turn: int = 0
+    origin: Any = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The name without folders."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file that may be a chapter's. kind: `py` or `ipynb`. copy: the number of a copy."""
+
+    chapter: str
+    kind: str
+    file: File
+    copy: int = 0
+
+    @property
+    def counts_as(self) -> str:
+        """The name that the file should have."""
+        return f"{self.chapter}.{self.kind}"
+
+    @property
+    def is_exact(self) -> bool:
+        """Return True if the name and the place are already right."""
+        return self.file.path == f"{self.chapter}/{self.counts_as}"
+
+    @property
+    def where(self) -> str:
+        """The path on one line."""
+        return shown(self.file.path)
+
+
+@dataclass
+class Found:
+    """The candidates among a learner's files. damaged: zips. closed: archives, not opened."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+    def of(self, chapter: str, kind: str = "") -> list[Candidate]:
+        """Return the candidates of a chapter, the one that counts first."""
+        own = [c for c in self.candidates if c.chapter == chapter and kind in ("", c.kind)]
+        latest = max((one.file.time for one in own), default=0.0)
+        return sorted(own, key=lambda one: age(one, latest), reverse=True)
+
+
+def age(one: Candidate, latest: float) -> tuple[float, int, int, bool]:
+    """Return the sort key of versions: the time, the system's number, and that of a copy."""
+    time = latest if latest - one.file.time < SAME_MOMENT else one.file.time
+    return time, one.file.turn, one.copy, one.is_exact
+
+
+def are_tied(first: Candidate, second: Candidate) -> bool:
+    """Return True if nothing decides which of two versions is newer."""
+    latest = max(first.file.time, second.file.time)
+    return first.kind == second.kind and age(first, latest) == age(second, latest)
+
+
+def candidates_in(files: Iterable[File], chapters: Collection[str], limits: Limits) -> Found:
+    """Return the candidates for these chapters among a learner's files, also those in zips."""
+    found, zips = Found(), 0
+    for file in files:
+        name = file.name.lower()
+        if name.endswith(ARCHIVES):
+            found.closed.append(shown(file.path))
+        elif name.endswith(".zip") and (zips := zips + 1) <= MOST_ZIPS:
+            add_zip(found, file, chapters, limits)
+        elif name_is := meaning(file.path, chapters):
+            found.candidates.append(Candidate(*name_is[:2], file, name_is[2]))
+    return found
+
+
+def add_zip(found: Found, file: File, chapters: Collection[str], limits: Limits) -> None:
+    """Add the candidates in a zip, or say why there are none. A zip in a zip stays closed."""
+    try:
+        content = file.read(limits.file_bytes)
+        if len(content) > limits.file_bytes or content.count(MEMBER) > MOST_MEMBERS:
+            return
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+    except (NotRead, *NO_ARCHIVE):
+        found.damaged.append(shown(file.path))
+        return
+    inner = [one.filename for one in members if one.filename.lower().endswith((".zip", *ARCHIVES))]
+    found.closed += [shown(f"{file.path}/{name}") for name in inner[:MOST_LEFT]]
+    for info in members:
+        parts = info.filename.split("/")
+        name_is = meaning(info.filename, chapters) if all(map(is_visible, parts)) else None
+        if name_is and not stat.S_ISLNK(info.external_attr >> 16):
+            read = partial(read_member, content, info.filename)
+            inside = replace(file, path=f"{file.path}/{info.filename}", read=read)
+            found.candidates.append(Candidate(*name_is[:2], inside, name_is[2]))
+
+
+def meaning(path: str, chapters: Collection[str]) -> tuple[str, str, int] | None:
+    """Return the chapter and the kind that a file's name shows, and the number of a copy.
+
+    None for other names, and for the substitutes that learners were given: these have an earlier
+    chapter's name, and are in `given/<chapter>/` of the kit.
+
+    >>> meaning("CH1 (1).py", ["ch1"]), meaning("a/ch1 - Copy.ipynb", ["ch1"])
+    (('ch1', 'py', 1), ('ch1', 'ipynb', 1))
+    >>> meaning("ch1.py.txt", ["ch1"]), meaning("my_ch1.py", ["ch1", "ch11"])
+    (('ch1', 'py', 0), None)
+    >>> meaning("kit/given/ch4/ch3.py", ["ch3"]), meaning("given/ch3.py", ["ch3"])
+    (None, ('ch3', 'py', 0))
+    """
+    *folders, name = path.split("/")
+    stem, dot, ending = name.lower().partition(".")
+    is_given = len(folders) > 1 and folders[-2] == "given" and not name.startswith(folders[-1])
+    if not dot or ending not in KINDS or is_given:
+        return None
+    for chapter in chapters:
+        if found := re.fullmatch(f"{re.escape(chapter.lower())}({COPY})", stem):
+            numbers = re.findall(r"\d+", found[1])
+            number = int(numbers[-1][-9:]) if numbers else int(bool(found[1]))
+            return chapter, KINDS[ending], number
+    return None
+
+
+def only_code(files: Sequence[File], chapter: str) -> list[Candidate]:
+    """Return a learner's single script and single notebook as candidates for a chapter."""
+    found = []
+    for kind in CODE:
+        own = [file for file in files if file.name.lower().endswith(f".{kind}")]
+        found += [Candidate(chapter, kind, own[0])] if len(own) == 1 else []
+    return found
+
+
+def files_below(folder: Path, first: Collection[str] = (), above: str = "") -> Iterator[File]:
+    """Yield a folder's visible files, and links, in a fixed order; no deeply nested ones.
+
+    first: the names of folders to begin with, because at most MOST_FILES are looked at.
+    """
+    try:
+        with os.scandir(folder) as scanned:
+            entries = sorted(scanned, key=lambda entry: (entry.name not in first, entry.name))
+    except OSError:
+        return
+    for entry in filter(lambda entry: is_visible(entry.name), entries):
+        if entry.is_dir(follow_symlinks=False):
+            if above.count("/") < DEEPEST:
+                yield from files_below(Path(entry.path), (), f"{above}{entry.name}/")
+        else:
+            time = entry.stat(follow_symlinks=False).st_mtime
+            yield File(above + entry.name, partial(read_bytes, Path(entry.path)), time)
+
+
+def is_visible(name: str) -> bool:
+    """Return True unless a file or folder is hidden, or made by Python or a zip program."""
+    return not name.startswith(".") and name not in ("__MACOSX", "__pycache__")
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """Return at most `most` + 1 bytes of a regular file. Raises NotRead; follows no link."""
+    flags = [getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")]
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | sum(flags)), "rb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file.read(most + 1)
+            raise NotRead("is not a regular file")
+    except OSError as error:
+        is_link = path.is_symlink()
+        why = "is a link, not a file" if is_link else f"cannot be read: {error.strerror}"
+        raise NotRead(why) from None
+
+
+def read_member(content: bytes, name: str, most: int) -> bytes:
+    """Return at most `most` + 1 bytes of a file in a zip, whatever size it claims to have.
+
+    Raises NotRead.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if archive.getinfo(name).compress_type not in METHODS:
+                raise NotRead("is compressed in a way that is not read; make a usual zip")
+            with archive.open(name) as file:
+                return file.read(most + 1)
+    except NO_ARCHIVE:
+        raise NotRead("cannot be read out of its zip") from None
+
+
+def shown(name: str) -> str:
+    """Return a file's name on one line, without control characters for a terminal."""
+    return printable(name).replace("\n", "?").replace("\t", "?")
