@@ -18,7 +18,7 @@ THIS_COURSE = "This course"
 # The extras to install for the commands of each audience, as `pip install 'tensorgrade[…]'`.
 EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
 OPTIONAL = {  # packages that may be missing, by their import names
-    *("bleach", "fsrs", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
+    *("bleach", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
     *("openpyxl", "pygments", "traitlets", "watchfiles", "yaml"),
 }
 for audience in (
