@@ -130,17 +130,6 @@ def submit(
 
 
 @app.command(rich_help_panel=LEARNERS)
-def progress() -> None:
-    """Show what you did on which day, and what is done."""
-    from rich.console import Console
-
-    from ..learner.commands.progress import show_progress
-    from ..learner.kit import find_kit
-
-    show_progress(find_kit(), Console(highlight=False))
-
-
-@app.command(rich_help_panel=LEARNERS)
 def review(
     every: Annotated[bool, typer.Option("--all", help="All your mistakes, due or not.")] = False,
 ) -> None:

@@ -1,10 +1,12 @@
-"""The learner's kit: exercises are put back, work is submitted, progress is kept."""
+"""The learner's kit: exercises are put back, work is submitted, outcomes are recorded."""
 
 import json
 import shutil
 import zipfile
 
 import pytest
+
+from tensorgrade.history import History
 
 from ..kits import FIRST, solved, write
 from ..support import ROOT, cli, run_pytest
@@ -57,8 +59,7 @@ def test_the_self_check_records_outcomes_and_mistakes_once(own, tmp_path):
     assert (entry["exercise"], entry["state"]) == ("attention_scores", "wrong")
     assert entry["mistakes"] == ["all_pairs"]
     history.write_text(f'{line}\n{{"at": 3}}\nnonsense\n', encoding="utf-8")
-    said = said_by(own, "progress")
-    assert "attention_scores" in said and "all_pairs" in said
+    assert [one.exercise for one in History(own).entries()] == ["attention_scores"]
     write(own, CHAPTER, "return inputs @ inputs.T", "return inputs @ query")
     tests = ("exercises", "-k", "attention_scores")
     run_pytest(*tests, "--attempt", shutil.copytree(own / "exercises", tmp_path / "a"), cwd=own)
@@ -101,8 +102,9 @@ def test_commands_find_names_of_chapters_and_say_what_there_is(own):
     assert "named zzz; `tensorgrade hint` lists them" in said_by(own, "hint", "zzz")
     assert "go to the course's folder first" in said_by(own.parent, "reset", "softmax")
     assert "no tests in exercises" in said_by(own.parent, "watch")
+    assert "`tensorgrade solution`" in said_by(own, "compare", "softmax")
     listed = said_by(own, "--help")
-    for command in ("watch", "reset", "submit", "progress", "review", "solution", "hint", "read"):
+    for command in ("watch", "reset", "submit", "review", "solution", "hint", "read"):
         assert f" {command} " in listed
     assert "questions for each learner" not in listed
 

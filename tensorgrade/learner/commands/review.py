@@ -35,7 +35,7 @@ from ..kit import NO_EDITOR, Kit, definition_in, open_in_editor
 from ..watch.checker import Checker
 
 WAITS = (1, 3, 7, 21)  # days until a mistake comes back, if it was found never, once, twice, …
-AT_ONCE, SECONDS, MOST = 20, 30, 3  # edits in a request; for one mistake: time, edits to prove
+AT_ONCE, SECONDS, MOST = 10, 30, 3  # edits in a request; for one mistake: time, edits to prove
 ODD = re.compile(r"--|-0\b(?!\.)|\.bool\(\)")  # edits write this, and learners hardly do
 KEYS = "Enter checks it · h hint · l show the line · e open the editor · q stop"
 NOTHING_NAMED = (
