@@ -1,4 +1,4 @@
-"""PyTorch's own functions for chapter 6, shown by `tensorgrade compare`."""
+"""PyTorch's own functions for chapter 6, shown by `tensorgrade solution`."""
 
 import torch
 import torch.nn.functional as F

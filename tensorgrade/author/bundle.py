@@ -162,7 +162,7 @@ def write_kit(project: Project, out: Path) -> int:
 def write_solutions(project: Project, out: Path) -> int:
     """Write a zip of the solutions, to hand out after the deadline; return its number of files.
 
-    Learners put it into the kit's folder, where `tensorgrade compare` finds it.
+    Learners put it into the kit's folder, where `tensorgrade solution` finds it.
     """
     files = files_of_solutions(project)
     write_zip(out, zipped(files))

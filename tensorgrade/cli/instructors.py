@@ -225,28 +225,32 @@ def channel(
 @app.command(rich_help_panel=INSTRUCTORS)
 def questions(
     submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/.")],
-    out: Annotated[Path, typer.Option(help="Folder for the quizzes.")] = Path("questions"),
+    out: Annotated[Path, typer.Option(help="Folder for the pages.")] = Path("questions"),
     most: Annotated[
         int, typer.Option("-n", help="At most this many questions for each exercise.")
     ] = 3,
     isolation: Isolation = "auto",
 ) -> None:
-    """Write a quiz for each learner on the learner's own code."""
-    from ..practice.quizzes import quizzes, write_quizzes
+    """Write questions for each learner on shapes in the learner's own code."""
+    from ..instructor.questions import questions_for_class, write_questions
     from ..project import find_project
     from ..sources.finding import named
     from ..views.words import plural
 
-    found = quizzes(find_project().exercises, submitted, isolation, most, typer.echo)
-    written, without = write_quizzes(found, out)
+    found = {}
+    for student, asked in questions_for_class(find_project().exercises, submitted, isolation, most):
+        typer.echo(printable(student, 100))
+        found[student] = asked
+    without = [student for student, asked in found.items() if not asked]
     if without:
         why = "no exercise of theirs passes its public checks"
-        typer.echo(f"note: no quiz for {printable(named(without), 1000)}: {why}")
-    if not written:
-        return
-    count = plural(sum(len(quiz.questions) for quiz in written), "question")
-    learners = plural(len(written), "learner")
-    typer.echo(f"{count} for {learners} in {out}; answers.csv is for you only")
+        typer.echo(f"note: no questions for {printable(named(without), 1000)}: {why}")
+    written = {student: asked for student, asked in found.items() if asked}
+    if written:
+        write_questions(written, out)
+        count = plural(sum(map(len, written.values())), "question")
+        learners = plural(len(written), "learner")
+        typer.echo(f"{count} for {learners} in {out}; answers.csv is for you only")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

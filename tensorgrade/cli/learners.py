@@ -130,37 +130,26 @@ def submit(
 
 
 @app.command(rich_help_panel=LEARNERS)
-def progress() -> None:
-    """Show what you did on which day, and what is done."""
-    from rich.console import Console
-
-    from ..learner.commands.progress import show_progress
-    from ..learner.kit import find_kit
-
-    show_progress(find_kit(), Console(highlight=False))
-
-
-@app.command(rich_help_panel=LEARNERS)
 def review(
     every: Annotated[bool, typer.Option("--all", help="All your mistakes, due or not.")] = False,
 ) -> None:
     """Find your own earlier mistakes again, in fresh find-the-bug exercises."""
     from rich.console import Console
 
-    from ..learner.commands.review import Session
+    from ..learner.commands.review import Review
     from ..learner.kit import find_kit
 
-    Session(find_kit(), Console(highlight=False)).run(every)
+    Review(find_kit(), Console(highlight=False)).run(every)
 
 
 @app.command(rich_help_panel=LEARNERS)
-def compare(
+def solution(
     exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
 ) -> None:
-    """Compare your code with the solution and another one."""
+    """Show the solution of an exercise once yours passes."""
     from rich.console import Console
 
-    from ..learner.commands.compare import compare as run
+    from ..learner.commands.solution import show_solution
     from ..learner.kit import find_kit
 
-    run(find_kit(), exercise, Console(highlight=False))
+    show_solution(find_kit(), exercise, Console(highlight=False))

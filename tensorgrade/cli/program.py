@@ -17,8 +17,14 @@ from .shared import AUTHORS, INSTRUCTORS, LEARNERS, app, audiences
 THIS_COURSE = "This course"
 # The extras to install for the commands of each audience, as `pip install 'tensorgrade[…]'`.
 EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
+GONE = {  # commands of earlier versions, and what is there instead
+    "compare": "`tensorgrade solution` shows an exercise's solution",
+    "progress": "the key `l` of `tensorgrade watch` lists the exercises",
+    "figures": "`tensorgrade prove` shows its numbers",
+    "kill-matrix": "`tensorgrade prove` shows its numbers",
+}
 OPTIONAL = {  # packages that may be missing, by their import names
-    *("bleach", "fsrs", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
+    *("bleach", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
     *("openpyxl", "pygments", "traitlets", "watchfiles", "yaml"),
 }
 for audience in (
@@ -75,6 +81,8 @@ def add_commands_of_the_course(called: str) -> None:
     from ..course_sources import described_command, load_command, own_commands
 
     there = own_commands(Path.cwd())
+    if called in GONE and called not in there:
+        raise CourseError(f"there is no command {called!r} any more; {GONE[called]}")
     if not there and called and not called.startswith("-") and not get_close_matches(called, ours):
         where = "if it belongs to a course, go to the course's folder first"
         raise CourseError(f"there is no command {called!r} here; {where}")

@@ -16,7 +16,6 @@ LAYERS = [
     {"attempts"},
     {"views", "history", "originals", "audit"},
     {"testing"},
-    {"practice"},
     {"author"},
     {"learner", "instructor"},
     {"notebook", "command", "nbgrader_plugin", "pytest_plugin"},

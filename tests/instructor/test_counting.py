@@ -20,7 +20,6 @@ from .runs import (
     points_of,
     put_rows,
     row,
-    run_here,
     squeezed,
 )
 
@@ -329,11 +328,6 @@ def test_learners_see_deadlines_and_no_penalties_and_their_own_extension(term):
     assert f"Due {due}" in squeezed(term.exported("pages/ben.html", "--format", "pages"))
     public = load_course(term.course / "graders").public_json()
     assert json.loads(public)["chapters"][0]["due"] == due and "share_a_day" not in public
-    kit = term.folder / "kit"
-    (kit / "exercises").mkdir(parents=True)
-    (kit / "exercises" / "course.json").write_text(public)
-    said = run_here("progress", cwd=kit).stdout
-    assert f"{due} (over)" in said
 
 
 SECRET = "The scores are scaled."

@@ -1,10 +1,12 @@
-"""The learner's kit: exercises are put back, work is submitted, progress is kept."""
+"""The learner's kit: exercises are put back, work is submitted, outcomes are recorded."""
 
 import json
 import shutil
 import zipfile
 
 import pytest
+
+from tensorgrade.history import History
 
 from ..kits import FIRST, solved, write
 from ..support import ROOT, cli, run_pytest
@@ -57,8 +59,7 @@ def test_the_self_check_records_outcomes_and_mistakes_once(own, tmp_path):
     assert (entry["exercise"], entry["state"]) == ("attention_scores", "wrong")
     assert entry["mistakes"] == ["all_pairs"]
     history.write_text(f'{line}\n{{"at": 3}}\nnonsense\n', encoding="utf-8")
-    said = said_by(own, "progress")
-    assert "attention_scores" in said and "all_pairs" in said
+    assert [one.exercise for one in History(own).entries()] == ["attention_scores"]
     write(own, CHAPTER, "return inputs @ inputs.T", "return inputs @ query")
     tests = ("exercises", "-k", "attention_scores")
     run_pytest(*tests, "--attempt", shutil.copytree(own / "exercises", tmp_path / "a"), cwd=own)
@@ -101,10 +102,11 @@ def test_commands_find_names_of_chapters_and_say_what_there_is(own):
     assert "named zzz; `tensorgrade hint` lists them" in said_by(own, "hint", "zzz")
     assert "go to the course's folder first" in said_by(own.parent, "reset", "softmax")
     assert "no tests in exercises" in said_by(own.parent, "watch")
+    assert "`tensorgrade solution`" in said_by(own, "compare", "softmax")
     listed = said_by(own, "--help")
-    for command in ("watch", "reset", "submit", "progress", "review", "hint", "read"):
+    for command in ("watch", "reset", "submit", "review", "solution", "hint", "read"):
         assert f" {command} " in listed
-    assert "Write a quiz for each learner" not in listed
+    assert "questions for each learner" not in listed
 
 
 def test_a_course_can_put_its_solutions_into_the_kit(small_course, tmp_path):
@@ -122,19 +124,18 @@ def test_a_course_can_put_its_solutions_into_the_kit(small_course, tmp_path):
     assert names[1] == set()
 
 
-def test_compare_comes_after_a_pass(kit, tmp_path):
+def test_the_solution_is_shown_after_a_pass(kit, tmp_path):
     own = solved(kit, tmp_path / "kit", CHAPTER)
-    assert "solutions.zip" in said_by(own, "compare", "softmax"), "where solutions come from"
+    assert "solutions.zip" in said_by(own, "solution", "softmax"), "where solutions come from"
     done = cli("bundle", "--solutions", "--out", own / "solutions.zip", cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
-    said = said_by(own, "compare", "softmax")
-    titles = ("yours", "the reference solution", "PyTorch's own")
-    assert [said.index(title) for title in titles] == sorted(said.index(t) for t in titles)
+    said = said_by(own, "solution", "softmax")
+    assert said.index("The solution") < said.index("PyTorch's own")
     assert "torch.softmax(x, dim=dim)" in said and "BEGIN SOLUTION" not in said
-    said = said_by(own, "compare", "causal_mask")
+    said = said_by(own, "solution", "causal_mask")
     assert "does not pass yet" in said and "def " not in said
     (own / "exercises" / f"{CHAPTER}.py").unlink()
     missing = f"there is no file exercises/{CHAPTER}.py; `tensorgrade reset {CHAPTER}`"
-    assert missing in said_by(own, "compare", "softmax")
+    assert missing in said_by(own, "solution", "softmax")
     (own / "solutions.zip").write_bytes(b"PK nonsense")
-    assert "download it again" in said_by(own, "compare", "softmax")
+    assert "download it again" in said_by(own, "solution", "softmax")

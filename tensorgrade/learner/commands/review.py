@@ -1,261 +1,316 @@
-"""Serve a find-the-bug exercise for each of the learner's own mistakes, days after it was made."""
+"""Serve the learner's own code with a mistake in it that the learner has made before, days later.
+
+A small edit of code counts if its results have the mistake's fingerprint. So the kit needs no
+solution and no wrong version of one.
+"""
 
 import ast
 import json
 import random
+import re
 import time
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
-from fsrs import Card, Rating, Scheduler
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ...attempts.results import State, first_failure, state_of
-from ...course import CourseError
+from ...attempts.attempt import Attempt
+from ...attempts.results import CheckResult, State, first_failure
+from ...attempts.scoring import run_and_score
+from ...exchange.cases import Case
+from ...exchange.observation import Observation
 from ...exchange.text import sentence
-from ...history import Entry, History
-from ...practice.variants import definition
-from ...runner.facts import imports_of
-from ...runner.syntax import bound_by
+from ...history import History
+from ...recognition.fingerprints import Fingerprint
+from ...recognition.signatures import imprint
+from ...runner.edits import changes_of
+from ...runner.source import Source
+from ...runner.syntax import IMPORTS, statements
 from ...views.words import plural
-from ..kit import Kit, open_in_editor
-from .review_items import Item, Workshop
+from ..kit import NO_EDITOR, Kit, definition_in, open_in_editor
+from ..watch.checker import Checker
 
-SCHEDULER = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
-SECONDS_OF_A_SESSION = 300
-MANY_TRIES = 3
+WAITS = (1, 3, 7, 21)  # days until a mistake comes back, if it was found never, once, twice, …
+AT_ONCE, SECONDS, MOST = 10, 30, 3  # edits in a request; for one mistake: time, edits to prove
+ODD = re.compile(r"--|-0\b(?!\.)|\.bool\(\)")  # edits write this, and learners hardly do
 KEYS = "Enter checks it · h hint · l show the line · e open the editor · q stop"
 NOTHING_NAMED = (
     "No mistake of yours has been named yet, so there is nothing to review. `tensorgrade watch` "
     "and `pytest exercises/` remember the mistakes that they name."
 )
-TOLD = '''"""Review: your own {exercise}, with one mistake in it that you have made before.
+ABOVE = '''"""Review: your own {exercise}, with one mistake in it that you have made before.
 
 Find it, change only that, save, and press Enter in the terminal.
 """
+
+{imports}
+
+
 '''
 
 
-@dataclass
-class Memory:
-    """The schedule of a learner's mistakes, and the exercise that is open, in a local file.
+@dataclass(frozen=True)
+class Item:
+    """A find-the-bug exercise. text, line: the file to repair, and the line of the mistake."""
 
-    cards: by the mistake's name, the card of fsrs as a dict. named_in: by the same names, the
-    exercise in which the mistake was last named.
+    mistake: str
+    message: str
+    exercise: str
+    text: str
+    line: int
+
+
+@dataclass
+class Known:
+    """A mistake of the learner.
+
+    exercise: where it was last named. day: when it was last named or found, in ISO format. found:
+    how many times it was found without help since it was named.
     """
 
-    path: Path
-    cards: dict[str, dict[str, Any]] = field(default_factory=dict)
-    named_in: dict[str, str] = field(default_factory=dict)
-    item: Item | None = None
+    exercise: str
+    day: str
+    found: int = 0
 
-    @classmethod
-    def of(cls, kit: Kit) -> "Memory":
-        """Return the memory of a kit; an empty one if the file is missing or damaged."""
-        path = kit.own / "review.json"
-        try:
-            told = json.loads(path.read_text(encoding="utf-8"))
-            item = Item(**told["item"]) if told["item"] else None
-            memory = cls(path, told["cards"], told["named_in"], item)
-            for name in memory.cards:
-                memory.card(name)
-        except (OSError, ValueError, TypeError, KeyError):
-            return cls(path)
-        return memory
+    @property
+    def due(self) -> date:
+        """Return the day on which the mistake comes back."""
+        wait = WAITS[min(self.found, len(WAITS) - 1)]
+        return date.fromisoformat(self.day) + timedelta(days=wait)
 
-    def card(self, mistake: str) -> Card:
-        """Return the card of a mistake."""
-        known = self.cards.get(mistake)
-        return Card.from_dict(known) if known else Card(card_id=len(self.cards) + 1)  # type: ignore[arg-type]
 
-    def rate(self, mistake: str, rating: Rating, at: datetime) -> datetime:
-        """Record how well a mistake was found; return the time at which it is due again."""
-        card, _ = SCHEDULER.review_card(self.card(mistake), rating, at)
-        self.cards[mistake] = dict(card.to_dict())
-        return card.due
+class Review:
+    """A session. known: the learner's mistakes by name. item: the exercise that is open."""
 
-    def learn(self, entries: list[Entry]) -> None:
-        """Add the mistakes that the self-check has named since the last review of each.
-
-        A mistake that is named again the same day counts once.
-        """
+    def __init__(self, kit: Kit, console: Console):
+        self.kit, self.console, self.today = kit, console, date.today()
+        self.file = kit.own / "review.json"
+        self.known: dict[str, Known] = {}
+        self.item: Item | None = None
+        with suppress(
+            OSError, ValueError, TypeError, KeyError, AttributeError
+        ):  # missing or damaged
+            told = json.loads(self.file.read_text(encoding="utf-8"))
+            known = {name: Known(**one) for name, one in told["known"].items() if Known(**one).due}
+            self.item, self.known = Item(**told["item"]) if told["item"] else None, known
+        entries = History(kit.root).entries()
+        self.states = {entry.exercise: entry.state for entry in entries}
         for entry in entries:
-            for mistake in entry.mistakes:
-                last = self.card(mistake).last_review
-                if last is None or entry.time.date() > last.date():
-                    self.rate(mistake, Rating.Again, entry.time)
-                    self.named_in[mistake] = entry.exercise
-
-    def due(self, now: datetime, every: bool) -> list[str]:
-        """Return the mistakes that are due, the longest overdue first. every: return all."""
-        order = sorted(self.cards, key=lambda name: self.card(name).due)
-        return [name for name in order if every or self.card(name).due <= now]
-
-    def save(self) -> None:
-        """Write the file."""
-        told = {"cards": self.cards, "named_in": self.named_in}
-        item = asdict(self.item) if self.item else None
-        self.path.parent.mkdir(exist_ok=True)
-        self.path.write_text(json.dumps(told | {"item": item}), encoding="utf-8")
-
-
-class Session:
-    """One session: the mistakes that are due, one after another, for about five minutes."""
-
-    def __init__(self, kit: Kit, console: Console, now: datetime | None = None):
-        self.kit, self.console = kit, console
-        self.now = now or datetime.now(UTC)
-        self.memory = Memory.of(kit)
-        self.entries = History(kit.root).entries()
-        self.memory.learn(self.entries)
-        self.began = time.monotonic()
-        self.workshop: Workshop | None = None
-        self.unfit: list[str] = []
+            day = entry.time.astimezone().date().isoformat()
+            for name in entry.mistakes:
+                if name not in self.known or day > self.known[name].day:
+                    self.known[name] = Known(entry.exercise, day)
 
     def run(self, every: bool) -> None:
-        """Serve the exercises until none is left, time is up or the learner stops."""
-        due = self.memory.due(self.now, every)
-        try:
-            if self.memory.item and not self.serve(self.memory.item, "Still open"):
-                return
-            self.serve_all([one for one in due if one in self.memory.due(self.now, every)])
-        finally:
-            self.memory.save()
-            if self.workshop:
-                self.workshop.close()
+        """Serve the exercise that is open and the mistakes that are due, until the learner stops.
 
-    def serve_all(self, due: list[str]) -> None:
-        """Serve an exercise for each of these mistakes."""
+        every: serve all mistakes, due or not.
+        """
+        due = sorted(self.known, key=lambda name: self.known[name].due)
+        due = [name for name in due if every or self.known[name].due <= self.today]
+        if self.item:
+            due = [self.item.mistake, *(name for name in due if name != self.item.mistake)]
         if not due:
             self.say_when()
             return
-        self.console.print(f"{plural(len(due), 'mistake')} to review, in about five minutes.")
-        for number, mistake in enumerate(due, 1):
-            if time.monotonic() - self.began > SECONDS_OF_A_SESSION:
-                left = len(due) - number + 1
-                self.console.print(f"Five minutes are over. {left} can wait for another day.")
-                break
-            self.console.print("\nmaking an exercise from your own code …", style="dim")
-            item = self.made(mistake)
-            if item is None:
-                self.unfit.append(mistake)
-            elif not self.serve(item, f"{number} of {len(due)}"):
-                break
-        if self.unfit:
-            names = ", ".join(self.unfit)
-            self.console.print(
-                f"\nNo exercise that you have passed fits these yet: {names}", style="dim"
-            )
+        self.checker = Checker(self.kit.exercises, self.kit.exercises)
+        try:
+            self.serve_all(due)
+        finally:
+            self.checker.close()
 
-    def made(self, mistake: str) -> Item | None:
-        """Return a fresh exercise for a mistake; None if none can be made."""
-        last = {entry.exercise: entry.state for entry in self.entries}
-        passed = [name for name, state in last.items() if state == State.DONE]
-        self.workshop = self.workshop or Workshop(self.kit, random.Random())
-        return self.workshop.item(mistake, self.memory.named_in.get(mistake, ""), passed)
+    def serve_all(self, due: list[str]) -> None:
+        """Serve an exercise for each of these mistakes that fits code which is right."""
+        unfit = 0
+        for number, mistake in enumerate(due, 1):
+            item = self.item or self.made(mistake)
+            unfit += item is None
+            if item and not self.serve(item, f"{number} of {len(due)}"):
+                return
+        if unfit:
+            self.say(f"{plural(unfit, 'mistake')}: no code that you have passed so far fits.")
 
     def say_when(self) -> None:
         """Say when the next mistake is due, or that there is none."""
-        dues = {name: self.memory.card(name).due for name in self.memory.cards}
-        if not dues:
-            self.console.print(NOTHING_NAMED)
+        if not self.known:
+            self.say(NOTHING_NAMED)
             return
-        days = max(1, (min(dues.values()) - self.now).days + 1)
-        when = "tomorrow" if days == 1 else f"in {days} days"
-        self.console.print(f"Nothing is due today. The next review is {when}.")
-        self.console.print("To practise without waiting: tensorgrade review --all")
+        first = min(self.known.values(), key=lambda one: one.due)
+        self.say(f"Nothing is due today. The next review is {self.when(first)}.")
+        self.say("To practise without waiting: tensorgrade review --all")
 
     def serve(self, item: Item, number: str) -> bool:
         """Let the learner repair one exercise. Return False if the learner stops."""
         path = self.kit.root / "review" / f"{item.exercise}.py"
-        if not (item == self.memory.item and path.exists()):
+        if item != self.item or not path.exists():
             path.parent.mkdir(exist_ok=True)
-            path.write_text(file_of(item), encoding="utf-8")
-        self.memory.item = item
-        self.memory.save()
+            path.write_text(item.text, encoding="utf-8")
+        self.item = item
+        self.save()
         title = f"{number}: your own {item.exercise}, with one mistake that you have made before"
-        self.console.print(Text(f"\n{title}", "bold"))
-        place = path.relative_to(self.kit.root)
-        self.console.print(f"  Find it in {place}, change only that, and save.\n  {KEYS}")
-        return self.ask(item, path)
-
-    def ask(self, item: Item, path: Path) -> bool:
-        """Read keys until the exercise is repaired. Return False if the learner stops."""
-        tries, rating = 0, Rating.Good
-        while True:
-            try:
-                key = self.console.input("> ").strip().lower()
-            except (EOFError, KeyboardInterrupt):
-                key = "q"
-            if key == "q":
-                self.console.print(
-                    "This exercise stays open: `tensorgrade review` continues with it."
-                )
-                return False
+        self.say(title, "bold")
+        self.say(f"Find it in review/{path.name}, change only that, and save.\n{KEYS}")
+        helped = False
+        while (key := self.key()) != "q":
+            helped |= key in ("h", "l")
             if key == "h":
-                rating = min(rating, Rating.Hard)
-                self.console.print(Padding(item.message, (0, 2)))
+                self.say(item.message)
             elif key == "l":
-                rating = Rating.Again
-                line = line_in_file(item)
-                self.console.print(f"  The mistake is on line {line} of {path.name}.")
+                self.say(f"The mistake is on line {item.line} of {path.name}.")
             elif key == "e":
-                self.open(path)
-            else:
-                tries += 1
-                if tries >= MANY_TRIES:
-                    rating = min(rating, Rating.Hard)
-                if self.is_repaired(item, path, rating):
-                    return True
+                self.say("" if open_in_editor(path, item.line) else NO_EDITOR)
+            elif self.is_repaired(item, path):
+                self.found(item, helped)
+                path.unlink()
+                return True
+        self.say("This exercise stays open: `tensorgrade review` continues with it.")
+        return False
 
-    def open(self, path: Path) -> None:
-        """Open the file in the learner's editor."""
-        if not open_in_editor(path, 1):
-            self.console.print("  No editor is known. Set the variable EDITOR, or use VS Code.")
-
-    def is_repaired(self, item: Item, path: Path, rating: Rating) -> bool:
-        """Check a repair and print the outcome. If it is right, record it and remove the file."""
-        self.workshop = self.workshop or Workshop(self.kit, random.Random())
+    def key(self) -> str:
+        """Return the letter that the learner types; `q` at the end of the input."""
         try:
-            results, small = self.workshop.repaired(item, path.read_text(encoding="utf-8"))
-        except (CourseError, OSError, UnicodeDecodeError) as error:
-            self.console.print(f"  {error}", style="yellow", markup=False)
+            return self.console.input("> ").strip().lower()
+        except (EOFError, KeyboardInterrupt):
+            return "q"
+
+    def is_repaired(self, item: Item, path: Path) -> bool:
+        """Check a repair; if it is not right, say why."""
+        try:
+            results = self.results(item.exercise, path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            self.say(str(error), "yellow")
             return False
-        checks = results[item.exercise]
-        failed = first_failure(checks)
-        if state_of(checks) != State.DONE:
-            said = sentence(failed.finding.diagnosis.problem) if failed and failed.finding else ""
-            self.console.print(f"  Not yet. {said}", style="yellow", markup=False)
-            return False
-        if not small:
-            rating = min(rating, Rating.Hard)
-            self.console.print("  It is right, but much of it is new; one small change was enough.")
-        due = self.memory.rate(item.mistake, rating, datetime.now(UTC))
-        self.memory.item = None
-        path.unlink()
-        days = max(1, round((due - datetime.now(UTC)).total_seconds() / 86400))
-        again = "tomorrow" if days == 1 else f"in {days} days"
-        self.console.print(Text("  Found.", "bold green"), Text(item.message))
-        self.console.print(f"  You meet this mistake again {again}.", style="dim")
-        return True
+        failed = first_failure(results)
+        if failed:
+            said = sentence(failed.finding.diagnosis.problem) if failed.finding else ""
+            self.say(f"Not yet. {said}", "yellow")
+        return not failed
+
+    def found(self, item: Item, helped: bool) -> None:
+        """Record that a mistake was found, and say when it comes back."""
+        known = self.known[item.mistake]
+        known.found, known.day = 0 if helped else known.found + 1, self.today.isoformat()
+        self.item = None
+        self.save()
+        self.say("Found.", "bold green")
+        self.say(f"{item.message}\nYou meet this mistake again {self.when(known)}.")
+
+    def save(self) -> None:
+        """Write the learner's mistakes and the open exercise to a local file."""
+        known = {name: asdict(one) for name, one in self.known.items()}
+        told = {"known": known, "item": asdict(self.item) if self.item else None}
+        self.file.parent.mkdir(exist_ok=True)
+        self.file.write_text(json.dumps(told), encoding="utf-8")
+
+    def when(self, known: Known) -> str:
+        """Return the time from today until a mistake comes back, in words."""
+        days = (known.due - self.today).days
+        return "tomorrow" if days <= 1 else f"in {days} days"
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a text, indented."""
+        self.console.print(Padding(Text(text, style), (0, 2)))
+
+    def attempt(self, exercise: str, code: str) -> Attempt:
+        """Return the learner's chapter as an attempt, with this code in an exercise's place."""
+        chapter = self.kit.course.exercise(exercise)[0].name
+        text = self.kit.text(chapter)
+        source = Source(text.replace(definition_in(text, exercise), code, 1), f"{chapter}.py")
+        return self.checker.maker.attempt_from_source(chapter, source)
+
+    def results(self, exercise: str, code: str) -> list[CheckResult]:
+        """Run an exercise's checks with this code in its place."""
+        attempt = self.attempt(exercise, code)
+        try:
+            return [one for one in run_and_score(attempt, exercise) if one.exercise == exercise]
+        finally:
+            attempt.lab.close()
+
+    def made(self, mistake: str) -> Item | None:
+        """Return own code with a mistake in it, proved by running it; None if none is found."""
+        self.console.print("\nmaking an exercise from your own code …", style="dim")
+        until = time.monotonic() + SECONDS
+        for exercise, known in self.fitting(mistake):
+            text = self.kit.text(self.kit.course.exercise(exercise)[0].name)
+            imports = [ast.unparse(one) for one in statements(text) if isinstance(one, IMPORTS)]
+            above = ABOVE.format(exercise=exercise, imports="\n".join(imports))
+            own = plain(definition_in(text, exercise))
+            right = not first_failure(self.results(exercise, own))
+            for code in self.broken(exercise, own, known, until) if right else ():
+                findings = [one.finding for one in self.results(exercise, code) if one.finding]
+                named = {name: said for one in findings for name, said in one.mistakes.items()}
+                if named.keys() == {mistake}:
+                    line = above.count("\n") + first_difference(own, code)
+                    return Item(mistake, named[mistake], exercise, f"{above}{code}\n", line)
+        return None
+
+    def fitting(self, mistake: str) -> list[tuple[str, Fingerprint]]:
+        """Return passed exercises in which a mistake is known, at random, its own one last."""
+        found, maker = [], self.checker.maker
+        for chapter in self.kit.course.chapters:
+            bugs, prints = maker.references(chapter.name).bugs, maker.fingerprints(chapter.name)
+            names = [one.name for one in chapter.exercises if one.name not in bugs]
+            passed = [name for name in names if self.states.get(name) == State.DONE]
+            found += [
+                (n, p) for n in passed for p in prints.by_exercise[n] if p.mistakes == (mistake,)
+            ]
+        random.shuffle(found)
+        return sorted(found, key=lambda one: one[0] == self.known[mistake].exercise)
+
+    def broken(self, exercise: str, own: str, known: Fingerprint, until: float) -> list[str]:
+        """Return a few edits of a definition that give a mistake's result on one case."""
+        attempt = self.attempt(exercise, own)
+        telling = telling_cases(attempt, exercise, known)
+        portions = range(0, len(changes_of(attempt.source.text, exercise, 0)), AT_ONCE)
+        found: set[str] = set()
+        for first in random.sample(portions, len(portions)):
+            if not telling or len(found) >= MOST or time.monotonic() > until:
+                break
+            case, right = telling[0]
+            for edit, seen in attempt.lab.tries(attempt.program, exercise, 0, case, first, AT_ONCE):
+                code = plain(definition_in(edit.text, exercise))
+                odd = len(ODD.findall(code)) > len(ODD.findall(own)) or code == own
+                if not odd and known.imprints[case.name].matches(imprint(case, right, seen, {})):
+                    found.add(code)
+        attempt.lab.close()
+        return list(found)
 
 
-def file_of(item: Item) -> str:
-    """Return the text of the file that the learner repairs: imports and the definition."""
-    node = definition(item.definition, item.exercise)
-    assert node is not None, "the item was run"
-    imports = imports_of(node, bound_by(item.base))
-    above = "\n".join(ast.unparse(one) for one in imports)
-    return f"{TOLD.format(exercise=item.exercise)}\n{above}\n\n\n{item.definition}\n".replace(
-        "\n\n\n\n\n", "\n\n\n"
-    )
+def telling_cases(
+    attempt: Attempt, exercise: str, known: Fingerprint
+) -> list[tuple[Case, Observation]]:
+    """Return the cases, with right results, on which a mistake gives other values."""
+    return [
+        (case, right)
+        for case, right in attempt.references.of(exercise)
+        if case.signature == "values" and not right.error
+        if not known.imprints[case.name].is_error
+        if not known.imprints[case.name].matches(imprint(case, right, right, {}))
+    ]
 
 
-def line_in_file(item: Item) -> int:
-    """Return the line of the mistake in the file that the learner repairs."""
-    before = file_of(item).partition(item.definition)[0]
-    return before.count("\n") + item.line
+def plain(code: str) -> str:
+    """Return code in Python's own layout, without comments and needless `pass`.
+
+    Otherwise layout and brackets would show the place of an edit.
+    """
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [one for one in body if not isinstance(one, ast.Pass)] or body  # type: ignore[attr-defined]
+    return ast.unparse(tree)
+
+
+def first_difference(before: str, after: str) -> int:
+    """Return the first line that differs between two texts, counted from 1.
+
+    >>> first_difference("a\\nb", "a\\nc")
+    2
+    """
+    pairs = zip(before.split("\n"), after.split("\n"), strict=False)
+    return next((at for at, (one, other) in enumerate(pairs, 1) if one != other), 1)

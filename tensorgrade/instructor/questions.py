@@ -1,0 +1,198 @@
+"""Questions for learners on shapes in their own code, for a talk with the instructor.
+
+Learner code runs only in the sandbox that grading uses. A question is about an exercise that passes
+its public checks, so nothing hidden is needed.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import permutations
+from pathlib import Path
+from random import Random
+
+from jinja2 import Environment
+
+from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.lab import Lab
+from ..attempts.maker import AttemptMaker
+from ..attempts.public_side import trace
+from ..attempts.scoring import run_and_score
+from ..attempts.setup import Setup
+from ..course import CourseError
+from ..exchange.cases import spoken
+from ..exchange.text import printable
+from ..judging.diagnosis import Step
+from ..sources.finding import EXPECTED, find_submissions
+from ..sources.submitted_files import SubmittedFiles
+from ..views.csv_cells import in_csv
+
+MOST_CASES, MOST_OPTIONS, FEWEST_OPTIONS = 3, 4, 3
+WORD = re.compile(r"[A-Za-z_]\w*")
+COLUMNS = ("student", "number", "exercise", "answer", "in words", "reason")
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Questions on your own code: {{ student }}</title>
+<style>
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+li.question { break-inside: avoid; margin-bottom: 1.5rem; }
+p { overflow-wrap: anywhere; }
+pre { background: #eee; padding: .5rem; overflow-x: auto; }
+</style>
+<h1>Questions on your own code</h1>
+<p>{{ student }}</p>
+<p>Each question is about code that you submitted. Exactly one answer is right.</p>
+<ol>
+{% for one in questions %}
+<li class="question"><strong>{{ one.exercise }}</strong>, {{ one.place }}
+<pre>{{ one.code }}</pre>
+<p>{{ one.text }}</p>
+<ol type="a">{% for option in one.options %}<li>{{ option }}</li>{% endfor %}</ol>
+</li>
+{% endfor %}
+</ol>
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about the shape of a value on a line. reason: why `answer` is right."""
+
+    exercise: str
+    place: str
+    code: str
+    text: str
+    options: tuple[str, ...]
+    answer: str
+    reason: str
+
+
+class Sandboxed(AttemptMaker):
+    """A maker that runs public cases in the sandbox, because the code is not the caller's own."""
+
+    def lab(self, chapter: str) -> Lab:
+        """Return a lab with the sandbox, even for public cases."""
+        return Lab(self.warm_up(), self.course.limits, self.device)
+
+
+def questions_for_class(
+    exercises: Path, submitted: Path, isolation: str, most: int
+) -> Iterator[tuple[str, list[Question]]]:
+    """Yield each learner in SUBMITTED with the questions. most: how many for an exercise.
+
+    Raises CourseError if nothing can be read.
+    """
+    maker = Sandboxed(Setup(exercises, isolation))
+    by_student: dict[str, list[SubmittedFiles]] = {}
+    for one in find_submissions(submitted, maker.course)[0]:
+        by_student.setdefault(one.student, []).append(one)
+    if not by_student:
+        raise CourseError(f"{submitted} holds no submission for this course. {EXPECTED}")
+    try:
+        for student, files in by_student.items():
+            yield student, [asked for one in files for asked in on_submission(maker, one, most)]
+    finally:
+        maker.close()
+
+
+def on_submission(maker: AttemptMaker, files: SubmittedFiles, most: int) -> list[Question]:
+    """Return the questions on the exercises of a chapter that are written and right."""
+    if files.reason or files.missing:
+        return []
+    attempt = maker.attempt_from_source(files.chapter, files)
+    chance = Random(sha256(files.content).digest())
+    try:
+        results = run_and_score(attempt)
+        wrong = {one.exercise for one in results if not one.passed} | {*attempt.references.bugs}
+        right = [name for name in attempt.exercises if name not in wrong]
+        return [one for name in right for one in questions_on(attempt, name, chance, most)]
+    finally:
+        attempt.lab.close()
+
+
+def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int) -> list[Question]:
+    """Return up to `most` questions on an exercise whose cases have run.
+
+    A shape that differs from run to run, or from time to time in a run, is never asked for.
+    """
+    part = attempt.exercises[exercise]
+    seen = [one for one in part.seen if len(one.case.calls) == 1 and not one.expected.error]
+    found: dict[tuple[int, str], Question] = {}
+    for one in chance.sample(seen, min(MOST_CASES, len(seen))):
+        steps = trace(part, one.case.name)
+        if steps != trace(part, one.case.name):
+            continue
+        for step in chance.sample(steps, len(steps)):
+            options, reason = options_for(step, chance), reason_for(attempt, steps, step)
+            if len(found) < most and options and reason and is_clear(part, steps, step):
+                text = f"In the call `{spoken(one.case, hidden=False)}`: what is the shape of"
+                text = f"{text} `{step.name}` after this line has run?"
+                code, answer = code_of(attempt, step.line), str(step.size)
+                asked = Question(exercise, step.place, code, text, options, answer, reason)
+                found.setdefault((step.line, step.name), asked)
+    return list(found.values())
+
+
+def is_clear(part: ExerciseAttempt, steps: list[Step], step: Step) -> bool:
+    """Return True if a line of the exercise itself gives a name a tensor, always of one shape."""
+    sizes = {one.size for one in steps if (one.line, one.name) == (step.line, step.name)}
+    target = rf"(?:[\w\s,]*,\s*)?{re.escape(step.name)}\b[^=()]*=[^=]"
+    is_assigned = re.match(target, code_of(part.attempt, step.line))
+    return len(sizes) == 1 and part.is_own_line(step.line) and bool(is_assigned)
+
+
+def code_of(attempt: Attempt, line: int) -> str:
+    """Return the text of a line."""
+    return attempt.source.text.split("\n")[line - 1].strip()
+
+
+def options_for(step: Step, chance: Random) -> tuple[str, ...]:
+    """Return the right shape among others, in random order; none if there are too few."""
+    if not isinstance(step.size, tuple) or len(step.size) < 2:
+        return ()
+    shapes = [step.size, *dict.fromkeys(other_shapes(step.size))][:MOST_OPTIONS]
+    options = [str(one) for one in shapes]
+    return tuple(chance.sample(options, len(options))) if len(options) >= FEWEST_OPTIONS else ()
+
+
+def reason_for(attempt: Attempt, steps: list[Step], step: Step) -> str:
+    """Return why a value has its shape: the shapes that the line works on; "" without any."""
+    before, known = steps[: steps.index(step)], {}
+    words = WORD.findall(code_of(attempt, step.line).partition("=")[2])
+    for one in before:
+        is_shape = isinstance(one.size, tuple) and one.name in words
+        if is_shape and one.function == step.function:
+            known[one.name] = one.size
+    shapes = [f"`{name}` is {size}" for name, size in known.items()]
+    given = f"{', '.join(shapes[:-1])} and {shapes[-1]}" if len(shapes) > 1 else "".join(shapes)
+    return given and f"{given}, so `{step.name}` is {step.size}."
+
+
+def other_shapes(size: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return shapes that could be mistaken for one: permuted, with a dimension more or less.
+
+    >>> other_shapes((2, 3))
+    [(3, 2), (2, 2), (3, 3), (2,), (3,), (1, 2, 3)]
+    """
+    turned = list(permutations(size))[1:4] if len(size) < 5 else [size[::-1]]
+    square = [(*size[:-1], size[-2]), (*size[:-2], size[-1], size[-1])]
+    return [one for one in [*turned, *square, size[:-1], size[1:], (1, *size)] if one != size]
+
+
+def write_questions(found: dict[str, list[Question]], out: Path) -> None:
+    """Write a page for each learner, without answers, and all answers as a table."""
+    out.mkdir(parents=True, exist_ok=True)
+    page = Environment(autoescape=True, trim_blocks=True).from_string(PAGE)
+    rows = []
+    for student, questions in found.items():
+        shown = page.render(student=student, questions=questions)
+        (out / f"{student}.html").write_text(shown, encoding="utf-8")
+        for number, one in enumerate(questions, 1):
+            letter = "abcd"[one.options.index(one.answer)]
+            rows.append((student, number, one.exercise, letter, one.answer, printable(one.reason)))
+    path = out / "answers.csv"
+    path.write_text(in_csv(COLUMNS, rows), encoding="utf-8", newline="")
