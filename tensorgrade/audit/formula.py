@@ -4,6 +4,7 @@ Tensors are (batch, tokens, width), with all heads together. A mistake is one ch
 wrong result can be compared with all of them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -126,35 +127,28 @@ def mistakes(right: Recipe) -> list[tuple[Recipe, Cause]]:
     """Return a recipe with each known mistake."""
     found = []
     for options, values, name, where, sentence in TABLE:
-        both = len(options.split()) == 2
-        pairs = zip(options.split(), values.split(), strict=True) if both else [(options, values)]
-        changed: dict[str, Any] = dict(pairs)
+        # Two options have one word each as values; a single one may have several.
+        both = values.split() if " " in options else [values]
+        changed: dict[str, Any] = dict(zip(options.split(), both, strict=True))
         found.append((replace(right, **changed), Cause(name, sentence, where)))
     return [(recipe, cause) for recipe, cause in found if recipe != right]
 
 
-def attend(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    heads: int,
-    recipe: Recipe,
-    width_in: int = 0,
-    kv_heads: int = 0,
-    x: Tensor | None = None,
-) -> Tensor:
-    """Return the mixed values (batch, tokens, width) before any output projection."""
-    b, n, width = q.shape
-    tensors = {"q": q, "k": k, "v": v, "x": v if x is None else x}
-    tensors |= {"k0": k[:1].expand_as(k), "v0": v[:1].expand_as(v)}
+def attend(operands: dict[str, Tensor], heads: int, kv_heads: int, recipe: Recipe) -> Tensor:
+    """Return the mixed values (batch, tokens, width) before any output projection.
+
+    operands: queries q, keys k, values v and inputs x, each (batch, tokens, width).
+    """
+    b, n, width = operands["q"].shape
+    first = {f"{name}0": operands[name][:1].expand_as(operands[name]) for name in "kv"}
     every = []
     for name, operand in zip("qkv", recipe.operands.split(), strict=True):
-        value = tensors[operand]
-        count = heads if value.shape[-1] == width else kv_heads or heads
+        value = (operands | first)[operand]
+        count = heads if value.shape[-1] == width else kv_heads
         every.append(split(value, 1 if recipe.split == "one head" else count, recipe, name))
-    q, k, v = every
-    k, v = (grouped(one, q.shape[1], recipe) for one in (k, v))
-    by = factor(recipe.scale, q, heads, width, width_in)
+    q, k, v = (grouped(one, every[0].shape[1], recipe) for one in every)
+    sizes = {"head_dim": q.shape[-1], "tokens": n, "width": width, "heads": heads, "two": 2}
+    by = factor(recipe.scale, sizes | {"d_in": operands["x"].shape[-1], "none": 1})
     weights = weighted(q @ k.mT * by, recipe, q.shape[-1], by)
     return merged(weights @ v, recipe, b, n)
 
@@ -179,14 +173,12 @@ def grouped(value: Tensor, heads: int, recipe: Recipe) -> Tensor:
     return value.repeat_interleave(times, dim=1)
 
 
-def factor(scale: str, q: Tensor, heads: int, width: int, width_in: int) -> float:
+def factor(scale: str, sizes: dict[str, int]) -> float:
     """Return the factor of the scores."""
-    sizes = {"head_dim": q.shape[-1], "tokens": q.shape[-2], "width": width, "heads": heads}
-    sizes |= {"d_in": width_in or width, "two": 2, "none": 1}
     if scale == "times":
         return float(sizes["head_dim"] ** 0.5)
-    size = float(sizes[scale.removeprefix("sqrt ")])
-    return 1 / (size**0.5 if scale.startswith("sqrt") else size)
+    power = 0.5 if scale.startswith("sqrt") else 1.0
+    return float(sizes[scale.removeprefix("sqrt ")] ** -power)
 
 
 def weighted(scores: Tensor, recipe: Recipe, head_dim: int, by: float) -> Tensor:
@@ -221,32 +213,28 @@ def normalized(scores: Tensor, recipe: Recipe, head_dim: int) -> Tensor:
         flat = scores.flatten() if recipe.softmax == "everything" else scores.flatten(2)
         return torch.softmax(flat, -1).view_as(scores)
     axis = {"keys": -1, "queries": -2, "heads": 1, "batch": 0}[recipe.softmax]
-    match recipe.weights:
-        case "scores":
-            return scores
-        case "shares":
-            return scores / scores.sum(axis, keepdim=True)
-        case "log":
-            return torch.log_softmax(scores, axis)
-        case "sigmoid" | "exp":
-            return torch.sigmoid(scores) if recipe.weights == "sigmoid" else torch.exp(scores)
     weights = torch.softmax(scores, axis)
-    if recipe.weights == "twice":
-        return torch.softmax(weights, axis)
-    return weights * head_dim**-0.5 if recipe.weights == "scaled" else weights
+    forms: dict[str, Callable[[], Tensor]] = {
+        "scores": lambda: scores,
+        "shares": lambda: scores / scores.sum(axis, keepdim=True),
+        "log": lambda: torch.log_softmax(scores, axis),
+        "sigmoid": lambda: torch.sigmoid(scores),
+        "exp": lambda: torch.exp(scores),
+        "twice": lambda: torch.softmax(weights, axis),
+        "scaled": lambda: weights * head_dim**-0.5,
+    }
+    return forms.get(recipe.weights, lambda: weights)()
 
 
 def merged(value: Tensor, recipe: Recipe, b: int, n: int) -> Tensor:
     """Return (batch, tokens, width) of the heads' results."""
     if recipe.split == "no transpose" or recipe.merge == "reshape":
         return value.reshape(b, n, -1)
-    match recipe.merge:
-        case "sum" | "mean":
-            return value.sum(1) if recipe.merge == "sum" else value.mean(1)
-        case "reverse":
-            value = value.flip(1)
-        case "first":
-            value = value[:, :1].expand_as(value)
-        case "interleaved":
-            return value.permute(0, 2, 3, 1).reshape(b, n, -1)
-    return value.transpose(1, 2).reshape(b, n, -1)
+    forms: dict[str, Callable[[], Tensor]] = {
+        "sum": lambda: value.sum(1),
+        "mean": lambda: value.mean(1),
+        "interleaved": lambda: value.permute(0, 2, 3, 1).flatten(2),
+        "reverse": lambda: value.flip(1).transpose(1, 2).flatten(2),
+        "first": lambda: value[:, :1].expand_as(value).transpose(1, 2).flatten(2),
+    }
+    return forms.get(recipe.merge, lambda: value.transpose(1, 2).flatten(2))()

@@ -161,9 +161,9 @@ RMS_NORM = Kind(
 
 def rotary_inputs(sizes: Sizes) -> dict[str, Any]:
     """Return vectors and their positions, which have gaps and are in no order."""
-    x = drawn(sizes.tokens, 2 * sizes.head_dim, seed=sizes.seed)
+    x = drawn(sizes.tokens, sizes.width, seed=sizes.seed)
     chance = torch.Generator().manual_seed(sizes.seed)
-    return {"x": x, "positions": 137 - torch.randperm(sizes.tokens + 5, generator=chance)[5:]}
+    return {"x": x, "positions": torch.randperm(sizes.tokens + 5, generator=chance)[5:]}
 
 
 def exponents_of(steps: Tensor, how: str) -> Tensor:
@@ -220,7 +220,7 @@ ROTARY = Kind(
 
 def sinusoidal_inputs(sizes: Sizes) -> dict[str, Any]:
     """Return the number of positions and their width."""
-    return {"count": sizes.tokens + 2, "width": 2 * sizes.head_dim}
+    return {"count": sizes.tokens + 2, "width": sizes.width}
 
 
 def sinusoidal(count: int, width: int, how: str = "") -> Tensor:
