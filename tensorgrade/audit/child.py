@@ -105,13 +105,13 @@ class Bench:
         made = deepcopy(made) if asked["copied"] else made
         if tensors:
             made.load_state_dict(tensors)
-        numbers = (getattr(part, name, 0) for part in made.modules() for name in HEADS)
+        numbers = {vars(part).get(name) for part in made.modules() for name in HEADS}
         eps = getattr(made, "eps", getattr(made, "variance_epsilon", None))
         told = {
             "handle": self.keep(made),
             "parameters": [name for name, _ in made.named_parameters()],
             "kinds": {name: type(part).__name__ for name, part in made.named_modules()},
-            "heads": sorted({number for number in numbers if type(number) is int}),
+            "heads": [number for number in numbers if type(number) is int],
             "plain": plain_tensors(made),
             "eps": eps if isinstance(eps, float) else 0.0,
             "seeded": seeded,
@@ -150,14 +150,7 @@ class Bench:
         }
         if way is None:
             return {"told": told}, results | {f"input.{name}": one for name, one in passed.items()}
-        every = leaves | {name: one for name, one in weights.items() if one.requires_grad}
-        if not results[asked["part"]].requires_grad:
-            return {"told": told}, {}
-        made = torch.autograd.grad(
-            results[asked["part"]], [*every.values()], way, allow_unused=True
-        )
-        found = zip(every, made, strict=True)
-        return {"told": told}, {name: one for name, one in found if one is not None}
+        return {"told": told}, gradients(results[asked["part"]], way, leaves | weights)
 
     def edit(self, asked: dict, tensors: dict[str, Tensor]) -> Reply:
         """Make a small edit of a definition, under another name; line 0 if none is left."""
@@ -264,11 +257,19 @@ def parts_of(returned: Any) -> list:
         return list(returned.values())
     if isinstance(returned, (tuple, list)):
         return list(returned)
-    return (
-        list(vars(returned).values()) if hasattr(returned, "__dataclass_fields__") else [returned]
-    )
+    is_record = hasattr(returned, "__dataclass_fields__")
+    return [*vars(returned).values()] if is_record else [returned]
 
 
 def kind_of(part: Any) -> str:
     """Return `tensor`, `nothing` for None, or `object`."""
     return "tensor" if isinstance(part, Tensor) else "nothing" if part is None else "object"
+
+
+def gradients(result: Tensor, way: Tensor, leaves: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the gradients of a result in a direction, by leaf; none without one."""
+    every = {name: one for name, one in leaves.items() if one.requires_grad}
+    if not result.requires_grad:
+        return {}
+    made = torch.autograd.grad(result, [*every.values()], way, allow_unused=True)
+    return {name: one for name, one in zip(every, made, strict=True) if one is not None}

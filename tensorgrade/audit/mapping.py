@@ -186,6 +186,4 @@ def expected(
     x = inputs.get("context", inputs["x"] if "x" in inputs else inputs["q"])
     mixed = attend({"q": q, "k": k, "v": v, "x": x}, sizes.heads, sizes.kv_heads, recipe)
     out = mapping.by_role.get("out")
-    for _ in range({"none": 0, "twice": 2}.get(recipe.output, 1) if out else 0):
-        mixed = out(mixed, reading[1])  # type: ignore[misc]
-    return -mixed if recipe.output == "negative" else mixed
+    return out(mixed, reading[1]) if out and recipe.output != "none" else mixed

@@ -101,7 +101,7 @@ def prepared(subject: Subject) -> Subject:
     ran: list[Subject] = []
     for plan in plans(subject):
         try:
-            plan = that_runs(replace(plan, knows_heads=plan.knows_heads or finds_heads(plan)))
+            plan = that_runs(replace(plan, knows_heads=finds_heads(plan)))
         except FAILURES as error:
             tried.append(error)
         else:
@@ -120,29 +120,29 @@ def plans(subject: Subject) -> Iterator[Subject]:
     """Yield copies of a subject with settings to make and call it, the most common first."""
     turned = any(not p.default and subject.call.get(p.name) == "angles" for p in subject.takes)
     unknown = without_role(subject) if subject.is_module else []
-    if subject.kind:
-        guesses = dict.fromkeys(unknown, "width")
-        for layout in ("batch, tokens", "tokens") if subject.kind is CROSS_ENTROPY else ("",):
-            yield replace(subject, equal=True, layout=layout, guesses=guesses)
-        return
-    splits = not subject.is_module and subject.has("heads")
-    ways = product((False, True), layouts_of(subject), (True, False), ANGLES[: 3 if turned else 1])
-    every = [
-        replace(
-            subject, equal=equal, layout=layout, double=double, angles=angles, knows_heads=splits
+    ways = product(
+        product(("width",) if subject.kind else GUESSES, repeat=min(len(unknown), 3)),
+        (True,) if subject.kind else (False, True),
+        layouts_of(subject),
+        (True,) if subject.kind else (True, False),
+        ANGLES if turned else ANGLES[:1],
+    )
+    for roles, equal, layout, double, angles in ways:
+        yield replace(
+            subject,
+            guesses=dict(zip(unknown, roles, strict=False)),
+            equal=equal,
+            layout=layout,
+            double=double,
+            angles=angles,
         )
-        for equal, layout, double, angles in ways
-    ]
-    for roles in product(GUESSES, repeat=min(len(unknown), 3)):
-        guesses = dict(zip(unknown, roles, strict=False))
-        for plan in every:
-            if plan.equal or plan.layout != "tokens, batch" or not unknown:
-                yield replace(plan, guesses=guesses)
 
 
 def layouts_of(subject: Subject) -> tuple[str, ...]:
     """Return the layouts to try, the most common first."""
     with_heads = ("batch, heads, tokens", "batch, tokens, heads")
+    if subject.kind:
+        return ("batch, tokens", "tokens") if subject.kind is CROSS_ENTROPY else ("",)
     if subject.is_module:
         images = ("batch, width, tokens, 1",) if subject.tensors == "x" else ()
         others = with_heads if "q" in subject.tensors else images
@@ -163,9 +163,9 @@ def without_role(subject: Subject) -> list[str]:
 
 
 def finds_heads(subject: Subject) -> bool:
-    """Return True if a constructor, or that of a part, takes the number of heads."""
+    """Return True if a function, a constructor, or that of a part, takes the number of heads."""
     if not subject.is_module or subject.constructor_has("heads"):
-        return subject.is_module
+        return subject.is_module or subject.has("heads")
     made = subject.build(FIRST)
     return made is not None and FIRST.heads in made.heads
 

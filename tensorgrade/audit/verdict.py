@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from .claims import FEED_FORWARD, part, run_of
@@ -210,33 +211,28 @@ def suspect_of(subject: Subject, words: Iterable[str]) -> int:
 
 def repair(subject: Subject, found: list[Result], suspect: int) -> tuple[int, str]:
     """Return the line and code of an edit after which all relations hold; line 0 for none."""
-    name = f"{subject.name} edited"
-    asked = {"name": subject.name, "edited": name, "line": suspect}
+    edited = replace(subject, name=f"{subject.name} edited")
+    asked = {"name": subject.name, "edited": edited.name, "line": suspect}
     tokens = max(one.sizes.tokens for one in found if one.sizes)
-    until, index = subject.code.requests + MOST_REQUESTS // (1 + tokens // 20), -1
-    while subject.code.requests < until and not subject.code.stopped:
-        index += 1
+    until = subject.code.requests + MOST_REQUESTS // (1 + tokens // 20)
+    for index in count():
+        if subject.code.requests > until or subject.code.stopped:
+            break
         try:
             (line, code), _ = subject.code.ask(tuple[int, str], "edit", index=index, **asked)
         except Raised:
             continue
-        if not line:
-            break
-        if all_hold(replace(subject, name=name), found):
+        if not line or all_hold(edited, found):
             return line, code
     return 0, ""
 
 
 def all_hold(subject: Subject, found: list[Result]) -> bool:
-    """Return True if relations hold, at the sizes at which they were broken and at all others."""
+    """Return True if all relations hold that apply to the code before an edit."""
     applied = [one for one in found if not one.skipped]
     applied.sort(key=lambda one: one.broken is None)
+    every = [(one.relation, sizes) for one in applied for sizes in one.relation.draws]
     try:
-        for one in applied:
-            if one.sizes and one.relation.check(subject, one.sizes):
-                return False
-        return not any(
-            one.relation.checked(subject, sizes) for one in applied for sizes in one.relation.draws
-        )
+        return not any(relation.checked(subject, sizes) for relation, sizes in every)
     except Exception:  # also Skip: an edit must not make a relation meaningless
         return False
