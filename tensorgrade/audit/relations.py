@@ -90,16 +90,13 @@ class Relation:
     dropout: float = 0.0
     explain: Callable[[Subject, Sizes], Cause | None] = lambda subject, sizes: None
 
+    def fitted(self, subject: Subject, sizes: Sizes) -> Sizes:
+        """Return sizes that a definition can have, with the rate of dropout."""
+        return replace(subject.fitted(sizes), dropout=self.dropout)
+
     def checked(self, subject: Subject, sizes: Sizes) -> Broken | None:
         """Check sizes that a definition can have. Raises Skip, or an error of the code."""
-        return self.check(subject, replace(subject.fitted(sizes), dropout=self.dropout))
-
-    def fails(self, subject: Subject, sizes: Sizes) -> bool:
-        """Return True if the relation is broken at these sizes; an error is no proof of that."""
-        try:
-            return self.checked(subject, sizes) is not None
-        except (Skip, *FAILURES):
-            return False
+        return self.check(subject, self.fitted(subject, sizes))
 
 
 @dataclass(frozen=True)
@@ -121,8 +118,8 @@ def result_of(relation: Relation, subject: Subject) -> Result:
     try:
         for sizes in relation.draws:
             broken = relation.checked(subject, sizes)
-            if broken and all(relation.fails(subject, fresh) for fresh in afresh(sizes)):
-                fitted = replace(subject.fitted(sizes), dropout=relation.dropout)
+            if broken and all(relation.checked(subject, fresh) for fresh in afresh(sizes)):
+                fitted = relation.fitted(subject, sizes)
                 cause = broken.cause or relation.explain(subject, fitted)
                 return Result(relation, broken, cause, fitted)
     except (Skip, *FAILURES) as error:
@@ -357,28 +354,34 @@ def gradients(subject: Subject, sizes: Sizes) -> Broken | None:
         if cut:
             name = cut[0].removeprefix("weight.")
             return cut_off(subject, f"No gradient reaches `{name}`{during}.")
-        if out.raw.dtype == torch.float64 and not slopes(subject, sizes, training, way, found):
+        is_exact = out.raw.dtype == torch.float64
+        if is_exact and not slopes(subject, made, sizes, training, way, found):
             return cut_off(subject, f"The gradients are not the slopes of the results{during}.")
     return None
 
 
 def slopes(
-    subject: Subject, sizes: Sizes, training: bool, way: Tensor, found: dict[str, Tensor]
+    subject: Subject,
+    made: Made | None,
+    sizes: Sizes,
+    training: bool,
+    way: Tensor,
+    found: dict[str, Tensor],
 ) -> bool:
     """Return True if gradients are the slope of a result, also one made in single precision.
 
-    Inputs and weights take a small step in one drawn direction, and one back.
+    Inputs and weights take a small step in one drawn direction of length 1, and one back.
     """
-    chance, inputs, made = torch.Generator().manual_seed(2), subject.inputs(sizes), None
-    steps = {n: torch.randn(g.shape, generator=chance, dtype=g.dtype) for n, g in found.items()}
+    chance, inputs = torch.Generator().manual_seed(2), subject.inputs(sizes)
+    drawn = {n: torch.randn(g.shape, generator=chance, dtype=g.dtype) for n, g in found.items()}
+    length = torch.cat([one.flatten() for one in drawn.values()]).norm()
+    steps = {name: one / length for name, one in drawn.items()}
     ends = []
     for step in (STEP, -STEP):
-        made = subject.build(sizes)
-        if made:
-            state = {n: v + step * steps.get(f"weight.{n}", 0.0) for n, v in made.state.items()}
-            made = subject.build(sizes, state)
+        state = made.state if made else {}
+        state = {n: v + step * steps.get(f"weight.{n}", 0.0) for n, v in state.items()}
         moved_on = {n: v + step * steps[n] if n in steps else v for n, v in inputs.items()}
-        out = subject.run(made, moved_on, sizes, training=training)
+        out = subject.run(subject.build(sizes, state), moved_on, sizes, training=training)
         ends.append(float((out.raw * way).sum()))
     slope = (ends[0] - ends[1]) / (2 * STEP)
     expected = float(sum((steps[n] * g).sum() for n, g in found.items()))
