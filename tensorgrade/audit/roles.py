@@ -29,7 +29,6 @@ CONSTRUCTOR = {
     "cache": r"(kv_?)?cache",
 }
 CALL = {
-    "weights_wanted": r"(need|return|output|get|with)_?(attn_?|attention_?)?(weights?|attentions?|scores|attn|probs)|output_attentions",
     "cache_wanted": r"use_cache|return_cache",
     "padding": r"(key_|src_key_|tgt_key_)?padding_mask|(key|kv|context|ctx|encoder|enc)_(attention_)?mask|pad_mask|valid_mask",
     "mask": r"((attn|attention|causal|src|tgt|self|cross|the|look_ahead|bool)_?)?(mask|bias)|m|masks|attn_bias|hidden_positions",
@@ -178,10 +177,10 @@ def construction(
             arguments[one.name] = configuration(one.annotation, values, known, module)
         elif one.name in given:
             arguments[one.name] = given[one.name]
+        elif needed and one.annotation in (bool, "bool"):
+            arguments[one.name] = True
         elif role in values and (needed or not keeps):
             arguments[one.name] = values[role]
-        elif needed and not role and one.annotation in (bool, "bool"):
-            arguments[one.name] = True
         elif needed:
             raise KeyError(one.name)
     return arguments
