@@ -2,14 +2,17 @@
 
 import ast
 import inspect
-import re
 import sys
 import types
 import warnings
 from contextlib import suppress
 from copy import deepcopy
 from importlib.util import module_from_spec, spec_from_file_location
+from io import StringIO
+from keyword import iskeyword
 from pathlib import Path
+from token import NAME
+from tokenize import generate_tokens
 from typing import Any, BinaryIO
 
 import torch
@@ -20,6 +23,7 @@ from ..runner.case_runner import Reply
 from ..runner.edits import edits
 from ..runner.errors import describe_error
 from ..runner.loading import load_module
+from ..runner.syntax import is_text
 from ..runner.torch_state import standard_torch
 from ..runner.values import unpack as value_of
 from ..runner.wire import pack, receive, send, unpack
@@ -27,7 +31,6 @@ from .roles import Sizes, construction
 
 MOST_OBJECTS = 24  # modules and caches that are kept for later requests
 HEADS = ("num_heads", "n_heads", "n_head", "heads", "h", "nhead", "num_attention_heads")
-SIGNS = r"softmax|scaled_dot|MultiheadAttention"
 
 
 def warm_up() -> None:
@@ -62,11 +65,14 @@ class Bench:
     def look(self, asked: dict, tensors: dict[str, Tensor]) -> Reply:
         """Describe the top-level definitions of a text. Nothing of it runs."""
         self.text, self.filename = asked["text"], asked["filename"]
-        tree = ast.parse(self.text)
-        aliases = re.findall(r"scaled_dot_product_attention as (\w+)", self.text)
-        signs = "|".join([SIGNS, *aliases])
-        found = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-        return {"told": [described(node, signs) for node in found]}, {}
+        body = ast.parse(self.text).body
+        words = [
+            (token.start[0], token.string)
+            for token in generate_tokens(StringIO(self.text).readline)
+            if token.type == NAME and not iskeyword(token.string)
+        ]
+        kinds = (ast.FunctionDef, ast.ClassDef)
+        return {"told": [described(one, words) for one in body if isinstance(one, kinds)]}, {}
 
     def load(self, asked: dict, tensors: dict[str, Tensor]) -> Reply:
         """Run the file; return the names and the error of each statement that failed."""
@@ -90,8 +96,7 @@ class Bench:
         """Make a module, draw its weights or take those that are sent, and describe it."""
         target, sizes = getattr(self.module, asked["name"]), Sizes(**asked["sizes"])
         torch.default_generator.manual_seed(sizes.seed)
-        how = asked["equal"], asked["guesses"], asked["given"]
-        made = target(**construction(target, sizes, *how, self.module))
+        made = target(**construction(target, sizes, asked, self.module))
         if not isinstance(made, nn.Module):
             raise TypeError("the class makes no nn.Module")
         seeded = torch.default_generator.initial_seed() == sizes.seed
@@ -100,62 +105,52 @@ class Bench:
         made = deepcopy(made) if asked["copied"] else made
         if tensors:
             made.load_state_dict(tensors)
-        numbers = (getattr(part, name, 0) for part in made.modules() for name in HEADS)
+        numbers = {vars(part).get(name) for part in made.modules() for name in HEADS}
         eps = getattr(made, "eps", getattr(made, "variance_epsilon", None))
-        state = made.state_dict()
         told = {
             "handle": self.keep(made),
             "parameters": [name for name, _ in made.named_parameters()],
             "kinds": {name: type(part).__name__ for name, part in made.named_modules()},
-            "heads": sorted({number for number in numbers if type(number) is int}),
+            "heads": [number for number in numbers if type(number) is int],
             "plain": plain_tensors(made),
             "eps": eps if isinstance(eps, float) else 0.0,
             "seeded": seeded,
         }
-        values = {name: value for name, value in state.items() if isinstance(value, Tensor)}
-        return {"told": told}, values
+        state = made.state_dict().items()
+        return {"told": told}, {name: one for name, one in state if isinstance(one, Tensor)}
 
     def call(self, asked: dict, tensors: dict[str, Tensor]) -> Reply:
         """Call a function, a module or a part of one; return the parts of what it returns.
 
-        Return the gradients instead if there are directions for the parts, as `direction.part.0`.
+        Return also the arguments, which the call may have changed, and, if there is a direction for
+        a part, the gradients.
         """
         target: Any = getattr(self.module, asked["name"], None)
+        weights: dict[str, Tensor] = {}
         if asked["of"]:
             self.objects[asked["of"]].train(asked["training"])
             target = self.objects[asked["of"]].get_submodule(asked["path"])
-        wants = any(name.startswith("direction.") for name in tensors)
-        leaves = {
-            n: t.detach().clone().requires_grad_(wants)
-            for n, t in tensors.items()
-            if n in asked["leaves"]
-        }
-        passed = {
-            n: leaves[n].clone() if n in leaves else t.detach().clone() for n, t in tensors.items()
-        }
-        named = dict(target.named_parameters()) if asked["of"] else {}
-        with torch.no_grad():
-            for name, value in named.items():
-                if f"weight.{name}" in tensors:
-                    value.copy_(tensors[f"weight.{name}"])
+            weights = {f"weight.{name}": one for name, one in target.named_parameters()}
+        way = tensors.pop("way", None)
         torch.default_generator.manual_seed(asked["seed"])
-        before = torch.default_generator.get_state()
-        values = {
-            name: value_of(tree, passed.__getitem__, self.held)
-            for name, tree in asked["arguments"].items()
-        }
-        with torch.set_grad_enabled(wants):
-            made = target(*values.values()) if asked["by_place"] else target(**values)
-        parts = parts_of(made)
-        if wants:
-            return {}, gradients(parts, tensors, leaves, named)
+        passed = {name: one.detach().clone() for name, one in tensors.items()}
+        leaves = {name: one for name, one in passed.items() if one.is_floating_point()}
+        with torch.set_grad_enabled(way is not None):
+            if way is not None:
+                passed |= {name: one.requires_grad_().clone() for name, one in leaves.items()}
+            values = {
+                name: value_of(tree, passed.__getitem__, self.held)
+                for name, tree in asked["arguments"].items()
+            }
+            parts = parts_of(target(*values.values()) if asked["by_place"] else target(**values))
+        results = {f"part.{n}": one for n, one in enumerate(parts) if isinstance(one, Tensor)}
         told = {
             "parts": [kind_of(part) for part in parts],
-            "rewound": torch.equal(before, torch.default_generator.get_state()),
             "handle": self.keep(parts) if asked["keep"] else "",
         }
-        results = {f"part.{n}": one for n, one in enumerate(parts) if isinstance(one, Tensor)}
-        return {"told": told}, results | {f"input.{name}": value for name, value in passed.items()}
+        if way is None:
+            return {"told": told}, results | {f"input.{name}": one for name, one in passed.items()}
+        return {"told": told}, gradients(results[asked["part"]], way, leaves | weights)
 
     def edit(self, asked: dict, tensors: dict[str, Tensor]) -> Reply:
         """Make a small edit of a definition, under another name; line 0 if none is left."""
@@ -187,43 +182,22 @@ def told_of(error: dict) -> list:
     return [error["type"], error["text"], error["line"]]
 
 
-def described(node: ast.FunctionDef | ast.ClassDef, signs: str) -> dict:
-    """Describe one definition of a text: its place, its names, and the lines of its code.
-
-    starts: the lines of `__init__`. calls: those of the other functions.
-    """
-    walked = list(ast.walk(node))
-    starts: set[int] = set()
-    calls: set[int] = set()
-    for function in walked:
-        if isinstance(function, ast.FunctionDef):
-            for statement in function.body:
-                if not (
-                    isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-                ):
-                    lines = range(statement.lineno, (statement.end_lineno or 0) + 1)
-                    (starts if function.name == "__init__" else calls).update(lines)
+def described(node: ast.FunctionDef | ast.ClassDef, words: list[tuple[int, str]]) -> dict:
+    """Describe one definition of a text. words: all names in it, each with its line."""
+    functions = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef)]
+    functions.sort(key=lambda one: one.name == "__init__")
+    code = [one for function in functions for one in function.body if not is_text(one)]
+    lines = (n for one in code for n in range(one.lineno, (one.end_lineno or 0) + 1))
+    last = node.end_lineno or 0
     return {
         "name": node.name,
         "line": node.lineno,
         "is_class": isinstance(node, ast.ClassDef),
         "has_forward": any(getattr(one, "name", "") == "forward" for one in node.body),
         "takes": len(node.args.args) if isinstance(node, ast.FunctionDef) else 0,
-        "has_signs": bool(re.search(signs, ast.unparse(node))),
-        "names": sorted({*filter(None, map(name_in, walked))}),
-        "starts": sorted(starts),
-        "calls": sorted(calls),
+        "names": sorted({word for line, word in words if node.lineno <= line <= last}),
+        "lines": [*dict.fromkeys(lines)],
     }
-
-
-def name_in(node: ast.AST) -> str:
-    """Return the name that a node reads or defines, if there is one."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.FunctionDef(name=name):
-            return name
-        case ast.arg(arg=name) | ast.keyword(arg=name) | ast.ClassDef(name=name):
-            return name or ""
-    return ""
 
 
 def open_packages(module: str, folder: str) -> None:
@@ -283,9 +257,8 @@ def parts_of(returned: Any) -> list:
         return list(returned.values())
     if isinstance(returned, (tuple, list)):
         return list(returned)
-    return (
-        list(vars(returned).values()) if hasattr(returned, "__dataclass_fields__") else [returned]
-    )
+    is_record = hasattr(returned, "__dataclass_fields__")
+    return [*vars(returned).values()] if is_record else [returned]
 
 
 def kind_of(part: Any) -> str:
@@ -293,16 +266,10 @@ def kind_of(part: Any) -> str:
     return "tensor" if isinstance(part, Tensor) else "nothing" if part is None else "object"
 
 
-def gradients(
-    parts: list, tensors: dict[str, Tensor], leaves: dict[str, Tensor], weights: dict[str, Tensor]
-) -> dict[str, Tensor]:
-    """Return the gradients of a result's parts in their directions, by leaf; none without one."""
-    every = leaves | {f"weight.{n}": w for n, w in weights.items() if w.requires_grad}
-    ways = [tensors.get(f"direction.part.{n}") for n in range(len(parts))]
-    pairs = [(p, way) for p, way in zip(parts, ways, strict=True) if way is not None]
-    pairs = [(one, way) for one, way in pairs if one.requires_grad]
-    if not pairs or not every:
+def gradients(result: Tensor, way: Tensor, leaves: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the gradients of a result in a direction, by leaf; none without one."""
+    every = {name: one for name, one in leaves.items() if one.requires_grad}
+    if not result.requires_grad:
         return {}
-    total = sum((one * way).sum() for one, way in pairs)
-    found = torch.autograd.grad(total, [*every.values()], allow_unused=True)
-    return {name: value for name, value in zip(every, found, strict=True) if value is not None}
+    made = torch.autograd.grad(result, [*every.values()], way, allow_unused=True)
+    return {name: one for name, one in zip(every, made, strict=True) if one is not None}

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 import msgspec
-import torch
 from torch import Tensor
 
 from ..exchange.observation import Reply
@@ -47,8 +46,8 @@ class Here:
 class Definition(msgspec.Struct, frozen=True):
     """A top-level definition of the file, as its text shows it.
 
-    takes: the number of a function's parameters. has_signs: its code calls what attention calls.
-    names: all names in its code. calls, starts: the lines of its code, those of `__init__` last.
+    takes: the number of a function's parameters. names: all names in its code. lines: the numbers
+    of its lines of code, those of `__init__` last.
     """
 
     name: str
@@ -56,10 +55,8 @@ class Definition(msgspec.Struct, frozen=True):
     is_class: bool
     has_forward: bool
     takes: int
-    has_signs: bool
     names: list[str]
-    calls: list[int]
-    starts: list[int]
+    lines: list[int]
 
 
 class Parameter(msgspec.Struct, frozen=True, array_like=True):
@@ -96,7 +93,6 @@ class Called(msgspec.Struct, frozen=True):
     """The kinds of the parts that a call returned, and the handle under which they are kept."""
 
     parts: list[str]
-    rewound: bool
     handle: str
 
 
@@ -126,44 +122,6 @@ class Code:
             raise Stopped(late if isinstance(end, TimedOut) else ended) from None
 
     def make(self, name: str, sizes: Sizes, state: dict[str, Tensor], **how: Any) -> Made:
-        """Return a new module. how: further entries of the request."""
-        how |= {"name": name, "sizes": asdict(sizes)}
-        made, values = self.ask(Made, "make", tensors=state, **how)
+        """Return a new module. state: values to load. how: further entries of the request."""
+        made, values = self.ask(Made, "make", tensors=state, name=name, sizes=asdict(sizes), **how)
         return msgspec.structs.replace(made, state=values)
-
-    def call(self, asked: dict, tensors: dict[str, Tensor]) -> tuple[Called, dict[str, Tensor]]:
-        """Return what a call returns; its parts have gradients if any of the tensors needs some."""
-        if not any(one.requires_grad for one in tensors.values()):
-            return self.ask(Called, "call", tensors=tensors, **asked)
-        replies: list[Called] = []
-        parts = RemoteCall.apply(self, asked, [*tensors], replies, *tensors.values())
-        return replies[0], dict(zip(tensors_among(replies[0]), parts, strict=True))
-
-
-def tensors_among(called: Called) -> list[str]:
-    """Return the names of the tensors among the parts of a result."""
-    return [f"part.{n}" for n, kind in enumerate(called.parts) if kind == "tensor"]
-
-
-class RemoteCall(torch.autograd.Function):
-    """A call in the other process, whose gradients come from there too."""
-
-    @staticmethod
-    def forward(context: Any, code: Code, asked: dict, names: list, replies: list, *values: Tensor):  # type: ignore[no-untyped-def]
-        """Return the tensors among the parts of the result."""
-        tensors = dict(zip(names, values, strict=True))
-        called, sent = code.ask(Called, "call", tensors=tensors, **asked)
-        replies.append(called)
-        context.how = code, asked, names, tensors_among(called)
-        context.save_for_backward(*values)
-        return tuple(sent[name] for name in tensors_among(called))
-
-    @staticmethod
-    def backward(context: Any, *directions: Tensor | None):  # type: ignore[no-untyped-def]
-        """Return the gradient of each value that needs one."""
-        code, asked, names, parts = context.how
-        tensors = dict(zip(names, context.saved_tensors, strict=True))
-        ways = zip(parts, directions, strict=True)
-        tensors |= {f"direction.{name}": way for name, way in ways if way is not None}
-        _, found = code.ask(None, "call", tensors=tensors, **asked)
-        return (None, None, None, None, *map(found.get, names))

@@ -4,6 +4,7 @@ Tensors are (batch, tokens, width), with all heads together. A mistake is one ch
 wrong result can be compared with all of them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +14,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Recipe:
-    """The options of an attention formula. The defaults are right, except that nothing is masked.
-
-    odd: q, k or v, if one of them is split by a reshape alone.
-    """
+    """The options of an attention formula. The defaults are right, except that nothing is masked."""
 
     mask: str = "none"
     scale: str = "sqrt head_dim"
@@ -27,7 +25,6 @@ class Recipe:
     groups: str = "neighbours"
     weights: str = "softmax"
     output: str = "projected"
-    odd: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,6 @@ SCALE = "sqrt rsqrt scale scaling ** / scaled_dot_product_attention softmax"
 MASK = "masked_fill masked_fill_ where triu tril mask softmax scaled_dot_product_attention"
 TRIANGLE = "triu tril diagonal < > masked_fill where mask"
 SPLIT = "view reshape rearrange unflatten chunk"
-MIX = "weights@ attn@ @ matmul einsum"
 FILL = "and e to that power is a weight like any other. Fill with -inf."
 TRAINS = "Trained from the start this works, but weights from other implementations do not fit."
 # Known mistakes: the option, its value, the name, where to look, and a sentence.
@@ -56,15 +52,10 @@ TABLE = (
     ("scale", "sqrt d_in", "scaled_by_sqrt_d_in", SCALE, "The scale comes from the width of the input."),
     ("scale", "sqrt heads", "scaled_by_sqrt_heads", SCALE, "The scale comes from the number of heads."),
     ("scale", "head_dim", "scaled_by_head_dim", SCALE, "The scores are divided by head_dim, without the root, or by the root twice."),
-    ("scale", "width", "scaled_by_width", SCALE, "The scores are divided by the whole width, without a root."),
     ("scale", "times", "multiplied_by_sqrt_head_dim", SCALE, "The scores are multiplied by sqrt(head_dim), not divided."),
     ("scale", "sqrt tokens", "scaled_by_sqrt_tokens", SCALE, "The scale comes from the number of tokens."),
-    ("scale", "tokens", "scaled_by_tokens", SCALE, "The scores are divided by the number of tokens."),
-    ("scale", "two", "scaled_by_two", SCALE, "The scores are divided by 2."),
     ("softmax", "queries", "softmax_over_queries", "softmax sum", "The softmax runs over the queries. Each query's weights should sum to 1 over its keys."),
     ("softmax", "heads", "softmax_over_heads", "softmax sum", "The softmax runs over the heads."),
-    ("softmax", "batch", "softmax_over_batch", "softmax sum", "The softmax runs over the batch."),
-    ("softmax", "queries and keys", "softmax_over_everything", "softmax sum", "All weights of a head share one sum. Each query's own should sum to 1."),
     ("softmax", "everything", "softmax_over_everything", "softmax sum", "All weights of all heads and sequences share one sum. Each query's own should sum to 1."),
     ("weights scale", "scaled none", "scaled_after_softmax", "sqrt scale ** softmax", "The weights are scaled after the softmax. Scale the scores before it."),
     ("mask", "none", "no_mask", MASK, "Nothing is masked: each token sees the tokens after it."),
@@ -73,52 +64,28 @@ TABLE = (
     ("mask", "one too late", "mask_one_too_late", TRIANGLE, "The mask shows one token of the future."),
     ("mask", "inverted", "mask_inverted", "triu tril ~ == masked_fill where mask", "The mask is inverted: what should be hidden is shown, and what should be shown is hidden."),
     ("mask", "0", "masked_with_zero", f"* {MASK}", f"Hidden scores become 0 before the softmax, {FILL}"),
-    ("mask", "-1", "masked_with_minus_one", MASK, f"Hidden scores become -1 before the softmax, {FILL}"),
-    ("mask", "-1 scaled", "masked_with_minus_one", MASK, f"Hidden scores become -1 before they are scaled, {FILL}"),
-    ("mask", "1", "masked_with_one", MASK, f"Hidden scores become 1 before the softmax, {FILL}"),
     ("mask", "times -inf", "mask_times_minus_inf", "inf masked_fill", "The mask is multiplied with -inf, and 0 * -inf is NaN. Use masked_fill."),
-    ("mask", "-inf after", "minus_inf_after_softmax", "masked_fill inf", "Weights, not scores, are set to -inf. Mask before the softmax."),
     ("mask", "0 after", "masked_after_softmax", MASK, "Weights are zeroed after the softmax, so the rows no longer sum to 1."),
     ("weights", "scores", "no_softmax", "weights= attn= sqrt ** / @ matmul", "There is no softmax: the scores themselves mix the values."),
     ("weights", "shares", "divided_by_sum", "sum softmax", "The scores are divided by their sum, without an exponential."),
-    ("weights", "log", "log_softmax", "log_softmax", "Logarithms of the weights mix the values."),
-    ("weights", "sigmoid", "sigmoid", "sigmoid", "A sigmoid takes the place of the softmax."),
-    ("weights", "negative", "negative_scores", "@ matmul softmax", "The sign of the scores is turned around."),
-    ("weights", "transposed", "weights_transposed", "mT T transpose @", "The weights are transposed before they mix the values."),
     ("weights", "twice", "softmax_twice", "softmax", "The softmax is applied twice."),
     ("weights", "exp", "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."),
-    ("weights", "uniform", "uniform_weights", "softmax", "All visible keys count the same: the scores have no effect."),
     ("operands", "q q v", "scores_mix_nothing", "@ matmul", "The keys do not take part."),
     ("operands", "k k v", "keys_for_queries", "@ matmul", "The keys take the place of the queries."),
     ("operands", "k q v", "queries_and_keys_swapped", "@ matmul", "Queries and keys are swapped."),
-    ("operands", "q k k", "keys_as_values", MIX, "The keys are mixed instead of the values."),
-    ("operands", "q k q", "queries_as_values", MIX, "The queries are mixed instead of the values."),
+    ("operands", "q k k", "keys_as_values", "weights@ attn@ @ matmul einsum", "The keys are mixed instead of the values."),
     ("operands", "q v v", "values_as_keys", "@ matmul", "The values are compared with the queries, not the keys."),
-    ("operands", "q k v0", "first_sequences_values", "[:1] [0] [0,", "All sequences get the values of the first one."),
-    ("operands", "q k0 v", "first_sequences_keys", "[:1] [0] [0,", "All sequences get the keys of the first one."),
     ("operands", "q v k", "keys_and_values_swapped", "keys= k= @ matmul", "Keys and values are swapped."),
-    ("operands", "v k v", "values_as_queries", "@ matmul", "The values take the place of the queries."),
-    ("operands", "v k q", "queries_and_values_swapped", "@ matmul", "Queries and values are swapped."),
-    ("operands", "q k x", "inputs_as_values", "values= values v=", "The inputs are mixed instead of the projected values."),
-    ("odd", "q", "queries_split_differently", "queries.reshape queries.view q.reshape q.view queries= q= reshape view", "The queries are split into heads by a reshape alone, unlike keys and values."),
-    ("odd", "k", "keys_split_differently", "keys.reshape keys.view k.reshape k.view keys= k= reshape view", "The keys are split into heads by a reshape alone, unlike queries and values."),
-    ("odd", "v", "values_split_differently", "values.reshape values.view v.reshape v.view values= v= reshape view", "The values are split into heads by a reshape alone, unlike queries and keys."),
     ("split", "reshape", "heads_by_reshape_alone", SPLIT, "Heads are split by a reshape alone, so that a head's row holds pieces of several tokens. Split the width first, then transpose."),
     ("split", "no transpose", "attention_over_heads", f"{SPLIT} transpose permute", "Attention runs over the heads of each token, not over the tokens: the axes are not transposed."),
-    ("split", "reshape transposed", "heads_by_reshape_then_over_heads", SPLIT, "Heads are split by a reshape alone, so that a head's row holds pieces of several tokens; then attention runs over the wrong axis."),
     ("split", "interleaved", "heads_interleaved", SPLIT, f"Each head takes every so-many-th feature, not a block of neighbours. {TRAINS}"),
     ("split merge", "interleaved interleaved", "heads_interleaved_both", SPLIT, f"Heads are interleaved with the features, when they are split and when they are merged. {TRAINS}"),
     ("split", "one head", "one_head", f"{SPLIT} transpose permute", "The heads are never split: one head takes the whole width."),
     ("merge", "reshape", "heads_not_transposed_back", "reshape view flatten", "Heads are merged without transposing them back, so features of different tokens are mixed."),
     ("merge", "sum", "heads_added", "sum + for", "The heads' results are added. Join them side by side."),
-    ("merge", "first", "first_head_for_all", "[0] cat for", "The first head's result takes the place of all others."),
-    ("merge", "mean", "heads_averaged", "mean", "The heads' results are averaged. Join them side by side."),
-    ("merge", "reverse", "heads_in_reverse", "reversed flip [::-1] cat", "The heads are joined in reverse order."),
     ("merge", "interleaved", "heads_merged_interleaved", "reshape view flatten", "Heads are merged in interleaved order."),
     ("groups", "tiled", "groups_tiled", "repeat expand cat repeat_interleave tile", "Key and value heads are repeated as a block (0 1 0 1). Neighbouring query heads share one (0 0 1 1)."),
     ("output", "none", "no_output_projection", "return", "The output projection is never applied."),
-    ("output", "twice", "output_projection_twice", "return", "The output projection is applied twice."),
-    ("output", "negative", "negative_result", "return", "The sign of the result is turned around."),
 )  # fmt: skip
 
 
@@ -126,83 +93,66 @@ def mistakes(right: Recipe) -> list[tuple[Recipe, Cause]]:
     """Return a recipe with each known mistake."""
     found = []
     for options, values, name, where, sentence in TABLE:
-        both = len(options.split()) == 2
-        pairs = zip(options.split(), values.split(), strict=True) if both else [(options, values)]
-        changed: dict[str, Any] = dict(pairs)
+        # Two options have one word each as values; a single one may have several.
+        both = values.split() if " " in options else [values]
+        changed: dict[str, Any] = dict(zip(options.split(), both, strict=True))
         found.append((replace(right, **changed), Cause(name, sentence, where)))
     return [(recipe, cause) for recipe, cause in found if recipe != right]
 
 
-def attend(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    heads: int,
-    recipe: Recipe,
-    width_in: int = 0,
-    kv_heads: int = 0,
-    x: Tensor | None = None,
-) -> Tensor:
-    """Return the mixed values (batch, tokens, width) before any output projection."""
-    b, n, width = q.shape
-    tensors = {"q": q, "k": k, "v": v, "x": v if x is None else x}
-    tensors |= {"k0": k[:1].expand_as(k), "v0": v[:1].expand_as(v)}
+def attend(operands: dict[str, Tensor], heads: int, kv_heads: int, recipe: Recipe) -> Tensor:
+    """Return the mixed values (batch, tokens, width) before any output projection.
+
+    operands: queries q, keys k, values v and inputs x, each (batch, tokens, width).
+    """
+    width = operands["q"].shape[-1]
     every = []
-    for name, operand in zip("qkv", recipe.operands.split(), strict=True):
-        value = tensors[operand]
-        count = heads if value.shape[-1] == width else kv_heads or heads
-        every.append(split(value, 1 if recipe.split == "one head" else count, recipe, name))
-    q, k, v = every
-    k, v = (grouped(one, q.shape[1], recipe) for one in (k, v))
-    by = factor(recipe.scale, q, heads, width, width_in)
-    weights = weighted(q @ k.mT * by, recipe, q.shape[-1], by)
-    return merged(weights @ v, recipe, b, n)
+    for value in map(operands.__getitem__, recipe.operands.split()):
+        count = heads if value.shape[-1] == width else kv_heads
+        every.append(split(value, 1 if recipe.split == "one head" else count, recipe.split))
+    q, k, v = (grouped(one, every[0].shape[1], recipe.groups) for one in every)
+    sizes = {"head_dim": q.shape[-1], "tokens": q.shape[-2], "width": width, "heads": heads}
+    by = factor(recipe.scale, sizes | {"d_in": operands["x"].shape[-1], "none": 1})
+    weights = weighted(q @ k.mT * by, recipe, q.shape[-1])
+    return merged(weights @ v, recipe, operands["q"].shape[1])
 
 
-def split(value: Tensor, heads: int, recipe: Recipe, name: str) -> Tensor:
+def split(value: Tensor, heads: int, how: str) -> Tensor:
     """Return (batch, heads, tokens, head_dim)."""
     b, n, _ = value.shape
-    if recipe.odd == name or recipe.split.startswith("reshape"):
-        cut = value.reshape(b, heads, n, -1)
-        return cut.transpose(1, 2) if recipe.split == "reshape transposed" else cut
-    if recipe.split == "interleaved":
+    if how == "reshape":
+        return value.reshape(b, heads, n, -1)
+    if how == "interleaved":
         return value.reshape(b, n, -1, heads).permute(0, 3, 1, 2)
     cut = value.reshape(b, n, heads, -1)
-    return cut if recipe.split == "no transpose" else cut.transpose(1, 2)
+    return cut if how == "no transpose" else cut.transpose(1, 2)
 
 
-def grouped(value: Tensor, heads: int, recipe: Recipe) -> Tensor:
+def grouped(value: Tensor, heads: int, how: str) -> Tensor:
     """Return keys or values with one head for each query head."""
     times = heads // value.shape[1] if heads % value.shape[1] == 0 else 1
-    if recipe.groups == "tiled":
+    if how == "tiled":
         return value.repeat(1, times, 1, 1)
     return value.repeat_interleave(times, dim=1)
 
 
-def factor(scale: str, q: Tensor, heads: int, width: int, width_in: int) -> float:
-    """Return the factor of the scores."""
-    sizes = {"head_dim": q.shape[-1], "tokens": q.shape[-2], "width": width, "heads": heads}
-    sizes |= {"d_in": width_in or width, "two": 2, "none": 1}
+def factor(scale: str, sizes: dict[str, int]) -> float:
+    """Return the factor of the scores. sizes: by name."""
     if scale == "times":
         return float(sizes["head_dim"] ** 0.5)
-    size = float(sizes[scale.removeprefix("sqrt ")])
-    return 1 / (size**0.5 if scale.startswith("sqrt") else size)
+    power = 0.5 if scale.startswith("sqrt") else 1.0
+    return float(sizes[scale.removeprefix("sqrt ")] ** -power)
 
 
-def weighted(scores: Tensor, recipe: Recipe, head_dim: int, by: float) -> Tensor:
+def weighted(scores: Tensor, recipe: Recipe, head_dim: int) -> Tensor:
     """Return the attention weights of scaled scores."""
-    mask, how = recipe.mask, recipe.weights
-    scores = {"negative": -scores, "uniform": 0 * scores}.get(how, scores)
-    hidden = hidden_by(mask, *scores.shape[-2:])
-    fill, _, when = mask.partition(" ")
-    number = float(fill) if fill in ("0", "1", "-1", "-inf") else -torch.inf
-    if mask == "times -inf":
+    hidden = hidden_by(recipe.mask, *scores.shape[-2:])
+    if recipe.mask == "times -inf":
         scores = scores + hidden.to(scores.dtype) * -torch.inf
-    elif when != "after":
-        scores = scores.masked_fill(hidden, number * by if when == "scaled" else number)
+    elif recipe.mask != "0 after":
+        scores = scores.masked_fill(hidden, 0.0 if recipe.mask == "0" else -torch.inf)
     weights = normalized(scores, recipe, head_dim)
-    weights = weights.masked_fill(hidden, number) if when == "after" else weights
-    return weights.mT if how == "transposed" else weights
+    return weights.masked_fill(hidden, 0.0) if recipe.mask == "0 after" else weights
 
 
 def hidden_by(mask: str, n: int, m: int) -> Tensor:
@@ -217,36 +167,26 @@ def hidden_by(mask: str, n: int, m: int) -> Tensor:
 
 def normalized(scores: Tensor, recipe: Recipe, head_dim: int) -> Tensor:
     """Return the weights of masked scores."""
-    if recipe.softmax in ("everything", "queries and keys"):
-        flat = scores.flatten() if recipe.softmax == "everything" else scores.flatten(2)
-        return torch.softmax(flat, -1).view_as(scores)
-    axis = {"keys": -1, "queries": -2, "heads": 1, "batch": 0}[recipe.softmax]
-    match recipe.weights:
-        case "scores":
-            return scores
-        case "shares":
-            return scores / scores.sum(axis, keepdim=True)
-        case "log":
-            return torch.log_softmax(scores, axis)
-        case "sigmoid" | "exp":
-            return torch.sigmoid(scores) if recipe.weights == "sigmoid" else torch.exp(scores)
+    if recipe.softmax == "everything":
+        return torch.softmax(scores.flatten(), -1).view_as(scores)
+    axis = {"keys": -1, "queries": -2, "heads": 1}[recipe.softmax]
     weights = torch.softmax(scores, axis)
-    if recipe.weights == "twice":
-        return torch.softmax(weights, axis)
-    return weights * head_dim**-0.5 if recipe.weights == "scaled" else weights
+    forms: dict[str, Callable[[], Tensor]] = {
+        "scores": lambda: scores,
+        "shares": lambda: scores / scores.sum(axis, keepdim=True),
+        "exp": lambda: torch.exp(scores),
+        "twice": lambda: torch.softmax(weights, axis),
+        "scaled": lambda: weights * head_dim**-0.5,
+    }
+    return forms.get(recipe.weights, lambda: weights)()
 
 
-def merged(value: Tensor, recipe: Recipe, b: int, n: int) -> Tensor:
+def merged(value: Tensor, recipe: Recipe, n: int) -> Tensor:
     """Return (batch, tokens, width) of the heads' results."""
     if recipe.split == "no transpose" or recipe.merge == "reshape":
-        return value.reshape(b, n, -1)
-    match recipe.merge:
-        case "sum" | "mean":
-            return value.sum(1) if recipe.merge == "sum" else value.mean(1)
-        case "reverse":
-            value = value.flip(1)
-        case "first":
-            value = value[:, :1].expand_as(value)
-        case "interleaved":
-            return value.permute(0, 2, 3, 1).reshape(b, n, -1)
-    return value.transpose(1, 2).reshape(b, n, -1)
+        return value.reshape(value.shape[0], n, -1)
+    if recipe.merge == "sum":
+        return value.sum(1)
+    if recipe.merge == "interleaved":
+        return value.permute(0, 2, 3, 1).flatten(2)
+    return value.transpose(1, 2).flatten(2)

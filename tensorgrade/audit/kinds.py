@@ -1,6 +1,5 @@
 """Formulas of softmax, norms, positions and losses: the parts of attention and of models with it."""
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,14 +74,8 @@ SOFTMAX = Kind(
         (lambda x, dim: torch.softmax(x, -1), Cause("dim_ignored", "The `dim` that is passed in is ignored: the last axis is always used.", "dim=-1 -1")),
         (lambda x, dim: (x - x.amax(dim, True)) / (x - x.amax(dim, True)).sum(dim, True), NO_EXPONENTIAL),
         (lambda x, dim: x / x.sum(dim, True), NO_EXPONENTIAL),
-        (lambda x, dim: (x - x.amax(dim, True)).exp() / x.sum(dim, True), Cause("divided_by_sum_of_inputs", "The exponentials are divided by the sum of the inputs.", "sum")),
-        (torch.log_softmax, Cause("log_softmax", "Logarithms of the shares come back.", "log")),
         (lambda x, dim: (x - x.amax(dim, True)).exp(), NOT_NORMALIZED),
         (lambda x, dim: x.exp(), NOT_NORMALIZED),
-        (lambda x, dim: x.sigmoid(), Cause("sigmoid", "A sigmoid takes the place of the softmax.", "sigmoid")),
-        (lambda x, dim: torch.softmax(x * math.log(2), dim), Cause("base_two", "The base of the powers is not e.", "** exp2")),
-        (lambda x, dim: torch.softmax(-x, dim), Cause("exponential_of_negative", "The sign is turned around: the smallest number gets the largest share.", "exp -")),
-        (lambda x, dim: torch.softmax(x, dim) * x.shape[dim], Cause("divided_by_mean", "The exponentials are divided by their mean.", "mean")),
     ],
 )  # fmt: skip
 
@@ -98,15 +91,12 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, how: str = "
     """Return a layer norm, or one with a mistake."""
     if how == "one plus":
         scale, shift = 1 + shift, torch.zeros_like(shift)
-    axes = {"all tokens": (1, 2), "tokens": (1,), "batch": (0,)}.get(how, (-1,))
+    axes = (1,) if how == "tokens" else (-1,)
     mean = x.mean(axes, keepdim=True)
     variance = x.var(axes, keepdim=True, unbiased="unbiased" in how)
     eps = 0.0 if how == "no eps" else eps
-    divisor = (variance + eps) if how == "no root" else (variance + eps).sqrt()
-    divisor = variance.sqrt() + eps if "outside" in how else divisor
-    found = (x if how == "no mean" else x - mean) / (1 if how == "centered only" else divisor)
-    if how == "shift first":
-        return (found + shift) * scale
+    divisor = variance.sqrt() + eps if "outside" in how else (variance + eps).sqrt()
+    found = (x if how == "no mean" else x - mean) / divisor
     return found * (1 if how == "no scale" else scale) + (0 if how == "no shift" else shift)
 
 
@@ -120,15 +110,10 @@ LAYER_NORM = Kind(
         "outside": ("eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
         "unbiased outside": ("unbiased_variance_and_eps_outside", "std var", "The variance is divided by d - 1 and eps is outside the root."),
         "no mean": ("mean_not_subtracted", "mean", "The mean is not subtracted."),
-        "no root": ("no_root", "sqrt var", "The result is divided by the variance, not by its root."),
         "no eps": ("no_eps", "eps var", "There is no eps."),
-        "centered only": ("not_divided", "mean", "The rows are centered, and not divided by their deviation."),
         "tokens": ("normed_over_tokens", "dim mean", "The norm runs over the tokens. It belongs on each token's own numbers."),
-        "all tokens": ("normed_over_all", "mean", "The norm runs over tokens and numbers together."),
-        "batch": ("normed_over_batch", "mean", "The norm runs over the batch."),
         "no scale": ("scale_left_out", "return", "The scale is not applied."),
         "no shift": ("shift_left_out", "return", "The shift is not applied."),
-        "shift first": ("shifted_before_scaled", "return", "The shift comes before the scale."),
     }),
 )  # fmt: skip
 
@@ -141,7 +126,7 @@ def rms_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, how: str = "")
     if how == "outside":
         return x / (square.sqrt() + eps) * scale
     square = square + (0.0 if how == "no eps" else eps)
-    return x / (square if how == "no root" else square.sqrt()) * scale
+    return x / square.sqrt() * scale
 
 
 RMS_NORM = Kind(
@@ -152,7 +137,6 @@ RMS_NORM = Kind(
     forms(rms_norm, {
         "mean": ("mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
         "sum": ("sum_of_squares", "sum", "The squares are summed, not averaged."),
-        "no root": ("no_root", "sqrt rsqrt", "The result is divided by the mean square, not by its root."),
         "no eps": ("no_eps", "eps", "There is no eps."),
         "no scale": ("scale_left_out", "return", "The scale is not applied."),
     }),
@@ -161,9 +145,9 @@ RMS_NORM = Kind(
 
 def rotary_inputs(sizes: Sizes) -> dict[str, Any]:
     """Return vectors and their positions, which have gaps and are in no order."""
-    x = drawn(sizes.tokens, 2 * sizes.head_dim, seed=sizes.seed)
+    x = drawn(sizes.tokens, sizes.width, seed=sizes.seed)
     chance = torch.Generator().manual_seed(sizes.seed)
-    return {"x": x, "positions": 137 - torch.randperm(sizes.tokens + 5, generator=chance)[5:]}
+    return {"x": x, "positions": torch.randperm(sizes.tokens + 5, generator=chance)[5:]}
 
 
 def exponents_of(steps: Tensor, how: str) -> Tensor:
@@ -176,7 +160,7 @@ def rotary(x: Tensor, positions: Tensor, how: str = "") -> Tensor:
     """Return vectors turned by their positions, in pairs of halves or, by `how`, of neighbours."""
     half = x.shape[-1] // 2
     exponents = exponents_of(torch.arange(half, dtype=x.dtype) / half, how)
-    angles = (positions[:, None].to(x.dtype) + ("next" in how)) * 10000.0**-exponents
+    angles = positions[:, None].to(x.dtype) * 10000.0**-exponents
     cos, sin = torch.cos(angles), torch.sin(-angles if "backwards" in how else angles)
     if how == "angles of neighbours":
         cos, sin = cos.repeat_interleave(2, -1), sin.repeat_interleave(2, -1)
@@ -213,14 +197,13 @@ ROTARY = Kind(
         **WRONG_TURNS,
         **{f"neighbours {how}": cause for how, cause in WRONG_TURNS.items()},
         "growing": ("exponent_sign", "** pow exp", "The rates grow; they should fall from pair to pair."),
-        "next": ("one_position_too_far", "arange positions", "The positions are one too large."),
     }),
 )  # fmt: skip
 
 
 def sinusoidal_inputs(sizes: Sizes) -> dict[str, Any]:
     """Return the number of positions and their width."""
-    return {"count": sizes.tokens + 2, "width": 2 * sizes.head_dim}
+    return {"count": sizes.tokens + 2, "width": sizes.width}
 
 
 def sinusoidal(count: int, width: int, how: str = "") -> Tensor:
@@ -228,9 +211,9 @@ def sinusoidal(count: int, width: int, how: str = "") -> Tensor:
     half = (width + 1) // 2
     steps = torch.arange(half, dtype=torch.float64)
     steps = steps / (half - 1) if "end" in how and half > 1 else 2 * steps / width
-    positions = torch.arange(count, dtype=torch.float64)[:, None] + (how == "next")
+    positions = torch.arange(count, dtype=torch.float64)[:, None]
     angles = positions / 10000.0 ** exponents_of(steps, how)
-    one, other = angles.sin(), (angles.sin() if how == "same" else angles.cos())
+    one, other = angles.sin(), angles.cos()
     one, other = (other, one) if how == "swapped" else (one, other)
     if "halves" in how:
         return torch.cat((one, other), -1)[:, :width]
@@ -252,8 +235,6 @@ SINUSOIDAL = Kind(
         "doubled": WRONG_TURNS["doubled"],
         "halved": WRONG_TURNS["halved"],
         "growing": ("exponent_sign", "** pow exp", "The waves get shorter; they should get longer."),
-        "next": ("one_position_too_far", "arange", "The positions begin at 1."),
-        "same": ("sines_only", "sin cos", "There are sines only."),
     }),
 )  # fmt: skip
 
@@ -281,11 +262,7 @@ CROSS_ENTROPY = Kind(
     [
         (lambda x, y: each_loss(x, y).sum(), Cause("summed", "The losses are summed, not averaged.", "sum")),
         (lambda x, y: -each_loss(x, y).mean(), Cause("no_minus", "The sign is turned around.", "return")),
-        (lambda x, y: each_loss(x, y).mean() / math.log(2), Cause("base_two", "The logarithm has base 2.", "log2")),
-        (lambda x, y: each_loss(x, y).mean() / math.log(10), Cause("base_ten", "The logarithm has base 10.", "log10")),
         (each_loss, Cause("not_averaged", "The losses are not averaged.", "return")),
-        (lambda x, y: each_loss(x, y).mean() / x.shape[-1], Cause("averaged_over_classes", "The mean runs over the classes too.", "mean")),
-        (lambda x, y: torch.exp(-each_loss(x, y)).mean(), Cause("no_logarithm", "There is no logarithm.", "softmax")),
         (lambda x, y: each_loss(torch.softmax(x, -1), y).mean(), Cause("softmax_twice", "The softmax is applied twice.", "softmax")),
         (lambda x, y: -x.gather(-1, y[..., None]).mean(), Cause("no_softmax", "There is no softmax: the logits themselves are averaged.", "gather")),
     ],

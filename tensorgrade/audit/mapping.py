@@ -21,14 +21,13 @@ def one_of(short: str, long: str) -> str:
 
 
 NAMES = {
+    "qkv": r"(to_?|c_|w_?|in_|proj_|lin_|linear_|fc_)?(qkv|attn|kqv|in_proj|qkv_?proj\w*|proj|qkv_?lin\w*|query_key_value|wqkv|w_?pack|qkvs?_?\w*)(_?proj|_?weights?)?",
     "q": one_of("q", "query|queries_\\w*|queries"),
     "k": one_of("k", "key|keys_\\w*|keys"),
     "v": one_of("v", "value|values_\\w*|values"),
-    "qkv": r"(to_?|c_|w_?|in_|proj_|lin_|linear_|fc_)?(qkv|attn|kqv|in_proj|qkv_?proj\w*|proj|qkv_?lin\w*|query_key_value|wqkv|w_?pack|qkvs?_?\w*)(_?proj|_?weights?)?",
     "kv": r"(to_?|w_?|lin_)?kv(_?proj\w*|_?lin\w*)?",
     "out": r"(to_|c_|w_|attn_|final_|resid_)?(out|o|wo|w_?o|out_?proj\w*|o_?proj|proj|output|output_?proj\w*|out_?lin\w*|dense|projection|fc_?out|fc_?o|linear_?out|unify_?heads|w_?out\w*|combine_?heads|fc|linear|out_?layer|mix|final_?linear|head_?proj)(\.0|_linear|_proj\w*)?",
 }
-ORDERS = ("blocks", "by head", "by feature", "heads last")
 
 
 @dataclass(frozen=True)
@@ -47,31 +46,30 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Mapping:
+class Layers:
     """The layers by role: q, k, v, qkv and kv for fused ones, out, and latent.
 
     The latent layer is before keys and values. extra: names of parameters without a role. If there
     are any, the formula of the module is not known.
     """
 
-    layers: dict[str, Layer]
+    by_role: dict[str, Layer]
     extra: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
         """Return True if queries, keys and values are known and each parameter has a role."""
-        roles = self.layers.keys()
+        roles = self.by_role.keys()
         kv = "kv" in roles or {"k", "v"} <= roles
         return not self.extra and ("qkv" in roles or ("q" in roles and kv))
 
 
 def layers_of(made: Made) -> Iterator[Layer]:
     """Yield the linear layers of a module, its bare matrices, and its other parameters."""
-    weights, kinds = made.weights, made.kinds
     biases = set()
-    for name, value in weights.items():
+    for name, value in made.weights.items():
         owner, _, last = name.rpartition(".")
-        kind = kinds.get(owner, "")
+        kind = made.kinds.get(owner, "")
         if name in biases:
             continue
         if value.dim() != 2 or kind == "Embedding":
@@ -81,32 +79,34 @@ def layers_of(made: Made) -> Iterator[Layer]:
         biases.add(bias)
         is_linear = last == "weight" and bool(owner)
         turned = not is_linear or kind == "Conv1D"  # which stores its weight the other way round
-        layer_name = owner if is_linear else name
-        yield Layer(layer_name, value.mT if turned else value, weights.get(bias), is_linear)
+        weight = value.mT if turned else value
+        yield Layer(owner if is_linear else name, weight, made.weights.get(bias), is_linear)
 
 
-def mapping_of(made: Made) -> Mapping:
+def role_of_layer(layer: Layer) -> str:
+    """Return the role that a layer has by its name; an empty text for none."""
+    parts = [part for part in layer.name.split(".") if not part.isdigit()]
+    word = next((w for w in reversed(parts) if w not in ("weight", "proj_fn")), layer.name)
+    word = (re.sub(r"_?weight$", "", word) or word).lower().strip("_")
+    found = next((role for role, names in NAMES.items() if re.fullmatch(names, word)), "")
+    return found if layer.weight.dim() == 2 else ""
+
+
+def mapping_of(made: Made) -> Layers:
     """Return the layers by their roles. A list of heads, each with its own layers, is stacked."""
     found: dict[str, list[Layer]] = {}
-    extra = []
     for layer in layers_of(made):
-        parts = [part for part in layer.name.split(".") if not part.isdigit()]
-        word = next((w for w in reversed(parts) if w not in ("weight", "proj_fn")), layer.name)
-        word = (re.sub(r"_?weight$", "", word) or word).lower().strip("_")
-        role = next((role for role, names in NAMES.items() if re.fullmatch(names, word)), "")
-        if role and layer.weight.dim() == 2:
-            found.setdefault(role, []).append(layer)
-        else:
-            extra.append(layer)
+        found.setdefault(role_of_layer(layer), []).append(layer)
     if len(found.get("qkv", ())) > 1 and "out" not in found:  # `proj` next to `qkv` is the output
         found["out"] = [one for one in found["qkv"] if re.fullmatch(r"(.*\.)?(c_)?proj", one.name)]
         found["qkv"] = [one for one in found["qkv"] if one not in found["out"]]
+    extra = found.pop("", [])
     known = {role: stacked(layers) for role, layers in found.items() if layers}
     if "qkv" in known and known.keys() & {"q", "k", "v"}:
         extra.append(known.pop("qkv"))
     if len(extra) == 1 and "k" in known and is_latent(extra[0], known["k"]):
         known["latent"] = extra.pop()
-    return Mapping(known, tuple(one.name for one in extra))
+    return Layers(known, tuple(one.name for one in extra))
 
 
 def is_latent(layer: Layer, keys: Layer) -> bool:
@@ -117,10 +117,8 @@ def is_latent(layer: Layer, keys: Layer) -> bool:
 
 def stacked(layers: list[Layer]) -> Layer:
     """Return one layer for the same layer of each head."""
-    if len(layers) == 1:
-        return layers[0]
     biases = [one.bias for one in layers if one.bias is not None]
-    bias = torch.cat(biases) if len(biases) == len(layers) else None
+    bias = torch.cat(biases) if biases else None
     weight = torch.cat([one.weight for one in layers])
     return Layer(layers[0].name, weight, bias, layers[0].is_linear)
 
@@ -130,67 +128,62 @@ def stacked(layers: list[Layer]) -> Layer:
 Reading = tuple[str, bool]
 
 
-def readings(mapping: Mapping) -> list[Reading]:
+def readings(mapping: Layers) -> list[Reading]:
     """Return all readings; each is a common convention."""
-    is_bare = any(not one.is_linear for one in mapping.layers.values())
-    orders = ORDERS if "qkv" in mapping.layers else ORDERS[:1]
+    is_bare = any(not one.is_linear for one in mapping.by_role.values())
+    orders = [*ORDERS] if "qkv" in mapping.by_role else ["blocks"]
     return [*product(orders, (False, True) if is_bare else (False,))]
 
 
 def projected(
-    mapping: Mapping, reading: Reading, inputs: dict[str, Tensor], sizes: Sizes
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return queries, keys and values (batch, tokens, width) of drawn inputs."""
-    layers, (_, flipped) = mapping.layers, reading
+    mapping: Layers, reading: Reading, inputs: dict[str, Tensor], sizes: Sizes
+) -> tuple[Tensor, ...]:
+    """Return queries, keys and values (batch, tokens, width): the inputs themselves, or layers'."""
+    layers, (order, flipped) = mapping.by_role, reading
+    if not layers:
+        return inputs["q"], inputs["k"], inputs["v"]
     first = inputs["x"] if "x" in inputs else inputs["q"]
     other = inputs.get("context", inputs.get("k", first))
     third = inputs.get("v", other)
     if "latent" in layers:
         other, third = layers["latent"](other), layers["latent"](third)
     if "qkv" in layers:
-        return fused_parts(layers["qkv"], reading, (first, other, third), sizes)
-    q = layers["q"](first, flipped)
+        made = [layers["qkv"](source, flipped) for source in (first, other, third)]
+        return tuple(fused_part(one, n, order, sizes) for n, one in enumerate(made))
     if "kv" in layers:
-        k, v = layers["kv"](other, flipped).chunk(2, dim=-1)
-        return q, k, v
-    return q, layers["k"](other, flipped), layers["v"](third, flipped)
+        return layers["q"](first, flipped), *layers["kv"](other, flipped).chunk(2, dim=-1)
+    sources = {"q": first, "k": other, "v": third}
+    return tuple(layers[role](source, flipped) for role, source in sources.items())
 
 
-def fused_parts(
-    layer: Layer, reading: Reading, sources: tuple[Tensor, ...], sizes: Sizes
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return queries, keys and values of one fused layer."""
-    order, flipped = reading
-    made = [layer(source, flipped) for source in sources]
-    width = made[0].shape[-1]
-    kv = (width - sizes.width) // 2
-    if kv > 0 and width != 3 * sizes.width and sizes.width + 2 * kv == width:
-        q, k, v = (one.split((sizes.width, kv, kv), -1)[i] for i, one in enumerate(made))
-        return q, k, v
-    if order == "blocks":
-        q, k, v = (one.chunk(3, dim=-1)[i] for i, one in enumerate(made))
-        return q, k, v
-    heads = sizes.heads
-    shape, axis = {
-        "by head": ((heads, 3, -1), 3),
-        "by feature": ((heads, -1, 3), 4),
-        "heads last": ((3, -1, heads), 2),
-    }[order]
-    parts = (one.unflatten(-1, shape).select(axis, i) for i, one in enumerate(made))
-    turned = (one.mT if order == "heads last" else one for one in parts)
-    q, k, v = (one.flatten(2) for one in turned)
-    return q, k, v
+# How one fused layer holds queries, keys and values: the shape of its width, and their axis.
+ORDERS = {
+    "blocks": ((3, -1), -2),
+    "by head": (("heads", 3, -1), -2),
+    "by feature": (("heads", -1, 3), -1),
+    "heads last": ((3, -1, "heads"), -3),
+    "fewer heads of keys": ((), 0),
+}
+
+
+def fused_part(made: Tensor, place: int, order: str, sizes: Sizes) -> Tensor:
+    """Return the queries, the keys or the values (place 0, 1 or 2) of a fused layer's result."""
+    shape, axis = ORDERS[order]
+    if not shape:
+        head_dim = made.shape[-1] // (sizes.heads + 2 * sizes.kv_heads)
+        keys = sizes.kv_heads * head_dim
+        return made.split((sizes.heads * head_dim, keys, keys), -1)[place]
+    cut = made.unflatten(-1, [sizes.heads if one == "heads" else one for one in shape])
+    part = cut.select(axis, place)
+    return (part.mT if order == "heads last" else part).flatten(2)
 
 
 def expected(
-    mapping: Mapping, reading: Reading, inputs: dict[str, Tensor], sizes: Sizes, recipe: Recipe
+    mapping: Layers, reading: Reading, inputs: dict[str, Tensor], sizes: Sizes, recipe: Recipe
 ) -> Tensor:
     """Return the result of a module by a recipe. Raises RuntimeError if the widths do not fit."""
     q, k, v = projected(mapping, reading, inputs, sizes)
-    first = inputs["x"] if "x" in inputs else inputs["q"]
-    source = inputs.get("context", first)
-    mixed = attend(q, k, v, sizes.heads, recipe, first.shape[-1], sizes.kv_heads, source)
-    out = mapping.layers.get("out")
-    for _ in range({"none": 0, "twice": 2}.get(recipe.output, 1) if out else 0):
-        mixed = out(mixed, reading[1])  # type: ignore[misc]
-    return -mixed if recipe.output == "negative" else mixed
+    x = inputs.get("context", inputs["x"] if "x" in inputs else inputs["q"])
+    mixed = attend({"q": q, "k": k, "v": v, "x": x}, sizes.heads, sizes.kv_heads, recipe)
+    out = mapping.by_role.get("out")
+    return out(mixed, reading[1]) if out and recipe.output != "none" else mixed

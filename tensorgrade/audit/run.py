@@ -140,19 +140,26 @@ class Opened:
     definitions: dict[str, Definition]
     problems: list[tuple[list[str], Error]]
 
-    def why_missing(self, name: str) -> str:
-        """Return the reason why the file has no definition of that name, or an empty text."""
-        for names, (kind, text, _) in self.problems:
-            if name in names:
-                return f"loading it raises {kind}: {text}"
-        return "" if name in self.definitions else f"the file defines no `{name}`"
-
-    def missing_imports(self) -> str:
-        """Return in words which imports of the file failed, an empty text if none did."""
-        errors = [error for _, error in self.problems if error[0] in IMPORT_ERRORS]
-        said = "; ".join(f"line {line}: {text}" for _, text, line in errors)
-        # In the sandbox, a file that is in no package can import nothing next to it.
-        return f"an import of the file failed ({said}; --trust allows it)" if said else ""
+    def audit(self, name: str, text: str, wishes: dict[str, str], given: dict[str, Any]) -> dict:
+        """Return the audit of one definition."""
+        one = self.definitions.get(name)
+        told = {"name": name, "line": one.line if one else 1}
+        failed = [error for names, error in self.problems if name in names]
+        if failed:
+            told |= not_run(f"loading it raises {failed[0][0]}: {failed[0][1]}", 0)
+        elif one is None:
+            told |= not_run(f"the file defines no `{name}`", 0)
+        else:
+            try:
+                told |= audit(self.code, one, text, wishes, given)
+            except Stopped as stop:
+                told |= not_run(str(stop), 0)
+        imports = [error for _, error in self.problems if error[0] in IMPORT_ERRORS]
+        if told["status"] == "not run" and imports:
+            # In the sandbox, a file that is in no package can import nothing next to it.
+            said = "; ".join(f"line {line}: {text}" for _, text, line in imports)
+            told |= not_run(f"an import of the file failed ({said}; --trust allows it)", 0)
+        return told
 
 
 IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
@@ -160,12 +167,10 @@ IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
 
 def opened(asked: Asked, text: str, server: ForkServer | None) -> Opened:
     """Load a file in a new process, or in this one. Raises Stopped or Raised."""
-    channel: There | Here = Here()
-    if server:
-        channel = There(server.fork(Budget(MOST_SECONDS)), MOST_REPLY)
-    code = Code(channel)
+    child = server.fork(Budget(MOST_SECONDS)) if server else None
+    code = Code(There(child, MOST_REPLY) if child else Here())
     looked, _ = code.ask(list[Definition], "look", text=text, filename=str(asked.path))
-    where = {"module": asked.module, "package": asked.package}
+    where: dict[str, Any] = {"module": asked.module, "package": asked.package}
     problems, _ = code.ask(list[tuple[list[str], Error]], "load", **where)
     return Opened(code, {one.name: one for one in looked}, problems)
 
@@ -181,31 +186,19 @@ def audit_of_file(
     except (Stopped, Raised) as error:
         said = str(error).replace("raises SyntaxError", "has a syntax error")
         return found | {"problem": said}
-    wanted = [name for name, one in file.definitions.items() if is_candidate(one)]
+    wanted = [name for name, one in file.definitions.items() if is_candidate(one, text)]
     for name in [asked.name] if asked.name else wanted:
-        one = file.definitions.get(name)
-        told = {"name": name, "line": one.line if one else 1}
-        try:
-            why = file.why_missing(name)
-            if why or one is None:
-                told |= not_run(why, 0)
-            else:
-                told |= audit(file.code, one, text, wishes, given)
-        except Stopped as stop:
-            told |= not_run(str(stop), 0)
+        found["audits"].append(file.audit(name, text, wishes, given))
         if file.code.stopped:
             file.code.channel.close()
             with suppress(Stopped, Raised):
                 file = opened(asked, text, server)
-        if told["status"] == "not run" and (missing := file.missing_imports()):
-            told |= {"why": missing, "at": {}, "mistakes": []}
-        found["audits"].append(told)
     file.code.channel.close()
-    if not asked.name and any(one["status"] != "not run" for one in found["audits"]):
+    ran = [one for one in found["audits"] if one["status"] != "not run"]
+    if ran and not asked.name:
         # Helper functions with a telling name are no reason to complain.
-        classes = {name for name, one in file.definitions.items() if one.is_class}
-        ran = [a for a in found["audits"] if a["status"] != "not run" or a["name"] in classes]
-        found["audits"] = ran
+        classes = [name for name, one in file.definitions.items() if one.is_class]
+        found["audits"] = [one for one in found["audits"] if one in ran or one["name"] in classes]
     return found
 
 

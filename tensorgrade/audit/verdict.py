@@ -3,20 +3,21 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
-from .agreement import FEED_FORWARD, follows_formula
+from .claims import FEED_FORWARD, part, run_of
 from .code import Code, Definition, Raised, Stopped
 from .formula import Cause
 from .kinds import kind_named
-from .parts import Part, convention_of, part_of
-from .relations import FORMULA, PARTS, Result, results_of
+from .relations import FORMULA, PART_DRAWS, Result, results_of
 from .roles import snake
 from .subject import FIRST, CannotRun, Subject, dependence
 from .trials import is_causal, prepared, subject_of, with_mask
 
 MOST_REQUESTS = 1500  # while edits are tried
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
+SIGNS = re.compile(r"softmax|scaled_dot|MultiheadAttention")
 BLOCK_NAME = re.compile(r"Block|(En|De)coderLayer")
 # Known mistakes by a pattern for an error's text: a name and a sentence.
 KNOWN_ERRORS = {
@@ -39,14 +40,16 @@ KNOWN_ERRORS = {
 }  # fmt: skip
 
 
-def is_candidate(one: Definition) -> bool:
+def is_candidate(one: Definition, text: str) -> bool:
     """Return True if a definition may be attention or a part of it, by its name or its code."""
     if kind_named(one.name):
         return one.has_forward or not one.is_class
     if not one.is_class:
         return bool(ATTENTION_NAME.search(one.name)) and one.takes >= 3
+    aliases = re.findall(r"scaled_dot_product_attention as (\w+)", text)
+    has_signs = any(SIGNS.search(name) or name in aliases for name in one.names)
     named = ATTENTION_NAME.search(one.name) or BLOCK_NAME.search(one.name)
-    return one.has_forward and (bool(named) or one.has_signs)
+    return one.has_forward and (bool(named) or has_signs)
 
 
 def audit(code: Code, one: Definition, text: str, wishes: dict[str, str], given: dict) -> dict:
@@ -61,12 +64,11 @@ def audit(code: Code, one: Definition, text: str, wishes: dict[str, str], given:
     is_part = wished or not (one.is_class and ATTENTION_NAME.search(one.name))
     kind = kind_named(wished or one.name) if is_part else None
     try:
-        own = {n: lines[n - 1] for n in (*one.calls, *one.starts) if n <= len(lines)}
-        subject = subject_of(code, one, own, given)
-        if kind:
-            told |= audit_of_part(part_of(subject, kind))
-        else:
-            told |= audit_of_attention(prepared(subject, follows_formula), wishes)
+        own = {number: lines[number - 1] for number in one.lines if number <= len(lines)}
+        subject = prepared(subject_of(code, one, own, given, kind))
+        if not kind:
+            subject = attention_of(subject, wishes)
+        told |= {"kind": kind_of(subject), "roles": roles_of(subject)} | verdict(subject)
     except (CannotRun, Raised) as error:
         told |= not_run(str(error), error.line)
     except Stopped:
@@ -93,32 +95,36 @@ def known_errors(text: str, line: int) -> list[dict]:
     return []
 
 
-def audit_of_attention(subject: Subject, wishes: dict[str, str]) -> dict:
-    """Return the audit of attention or of a block. Raises CannotRun."""
+def attention_of(subject: Subject, wishes: dict[str, str]) -> Subject:
+    """Return attention or a block with its mask, causal or not. Raises CannotRun."""
     wished = wishes.get("as", "")
     causal = "causal" in wished if wished else is_causal(subject)
     subject = with_mask(replace(subject, causal=causal), wishes.get("mask", ""))
-    if ATTENTION_NAME.search(subject.name) and subject.tensors == "x":
-        seen = dependence(subject, subject.fitted(FIRST)).fill_diagonal_(False)
-        if not seen.any():
-            raise CannotRun("no result depends on another token, so this is no attention")
+    is_self = ATTENTION_NAME.search(subject.name) and subject.tensors == "x"
+    if is_self and not dependence(subject, subject.fitted(FIRST)).fill_diagonal_(False).any():
+        raise CannotRun("no result depends on another token, so this is no attention")
+    return subject
+
+
+def roles_of(subject: Subject) -> dict[str, str]:
+    """Return what an audit found out about a definition, by topic."""
+    if subject.kind:
+        run = run_of(subject, PART_DRAWS[0])
+        followed = (name for name, form in part(subject)[0].items() if run.agrees(form))
+        convention = next(followed, "")
+        return {"convention": convention} if convention else {}
     roles = {"input": f"{subject.tensors} as ({subject.layout}, width)"}
-    if (mask := subject.mask) is not None:
-        roles["mask"] = f"`{subject.mask_parameter}`, {mask.meaning}, ({mask.shape})"
+    if subject.mask:
+        roles["mask"] = f"`{subject.mask_parameter}`, {subject.mask[0]}, ({subject.mask[1]})"
     if subject.guesses:
         roles["tried"] = ", ".join(f"`{name}` as {role}" for name, role in subject.guesses.items())
-    return {"kind": kind_of(subject), "roles": roles} | verdict(subject, subject)
-
-
-def audit_of_part(part: Part) -> dict:
-    """Return the audit of a softmax, a norm, positions or a loss."""
-    convention = convention_of(part, PARTS[0].draws[0])
-    roles = {"convention": convention} if convention else {}
-    return {"kind": part.kind.name, "roles": roles} | verdict(part, part.subject)
+    return roles
 
 
 def kind_of(subject: Subject) -> str:
-    """Return in words the kind of attention that a definition seems to be."""
+    """Return in words the kind of attention, or of a part, that a definition seems to be."""
+    if subject.kind:
+        return subject.kind.name
     made = subject.build(subject.fitted(FIRST))
     parts = [name for name in made.kinds if "." not in name] if made else []
     if any(re.fullmatch(f"{FEED_FORWARD}|linear1", snake(name)) for name in parts):
@@ -132,10 +138,10 @@ def kind_of(subject: Subject) -> str:
     return " ".join([*words, source.get(subject.tensors, "attention on q, k, v")])
 
 
-def verdict(tested: Subject | Part, subject: Subject) -> dict:
+def verdict(subject: Subject) -> dict:
     """Return the status, the relations, and the known mistakes and the line of a failure."""
-    found = results_of(tested)
-    told = {"relations": [told_of(one, tested) for one in found]}
+    found = results_of(subject)
+    told = {"relations": [told_of(one, subject) for one in found]}
     broken = [one for one in found if one.broken]
     if not broken:
         return told | {"status": "holds", "mistakes": [], "at": {}}
@@ -153,15 +159,15 @@ def verdict(tested: Subject | Part, subject: Subject) -> dict:
     return told | {"status": "fails", "mistakes": mistakes, "at": at}
 
 
-def told_of(one: Result, tested: Subject | Part) -> dict:
+def told_of(one: Result, subject: Subject) -> dict:
     """Return the outcome of one relation, in a form for JSON."""
     relation = one.relation
     told = {"name": relation.name, "sentence": relation.sentence, "source": relation.source}
     if one.broken is None or one.sizes is None:
         return told | {"status": "skipped" if one.skipped else "holds", "why": one.skipped}
-    inputs = tested.inputs(one.sizes).items()
+    inputs = subject.inputs(one.sizes).items()
     drawn = ", ".join(f"{name} {tuple(getattr(v, 'shape', [v]))}" for name, v in inputs)
-    if isinstance(tested, Subject):
+    if not subject.kind:
         drawn += f", {one.sizes.heads} head{'s' * (one.sizes.heads != 1)}"
         drawn += f", dropout={one.sizes.dropout}" if one.sizes.dropout else ""
     example = f"{drawn}, seed {one.sizes.seed}"
@@ -205,35 +211,28 @@ def suspect_of(subject: Subject, words: Iterable[str]) -> int:
 
 def repair(subject: Subject, found: list[Result], suspect: int) -> tuple[int, str]:
     """Return the line and code of an edit after which all relations hold; line 0 for none."""
-    name = f"{subject.name} edited"
-    asked = {"name": subject.name, "edited": name, "line": suspect}
+    edited = replace(subject, name=f"{subject.name} edited")
+    asked = {"name": subject.name, "edited": edited.name, "line": suspect}
     tokens = max(one.sizes.tokens for one in found if one.sizes)
-    until, index = subject.code.requests + MOST_REQUESTS // (1 + tokens // 20), -1
-    while subject.code.requests < until and not subject.code.stopped:
-        index += 1
+    until = subject.code.requests + MOST_REQUESTS // (1 + tokens // 20)
+    for index in count():
+        if subject.code.requests > until or subject.code.stopped:
+            break
         try:
             (line, code), _ = subject.code.ask(tuple[int, str], "edit", index=index, **asked)
         except Raised:
             continue
-        if not line:
-            break
-        if all_hold(replace(subject, name=name), found):
+        if not line or all_hold(edited, found):
             return line, code
     return 0, ""
 
 
 def all_hold(subject: Subject, found: list[Result]) -> bool:
-    """Return True if relations hold, at the sizes at which they were broken and at all others."""
+    """Return True if all relations hold that apply to the code before an edit."""
     applied = [one for one in found if not one.skipped]
     applied.sort(key=lambda one: one.broken is None)
+    every = [(one.relation, sizes) for one in applied for sizes in one.relation.draws]
     try:
-        for one in applied:
-            if one.sizes and one.relation.check(subject, one.sizes):
-                return False
-        return not any(
-            one.relation.check(subject, one.relation.fitted(subject, sizes))
-            for one in applied
-            for sizes in one.relation.draws
-        )
+        return not any(relation.checked(subject, sizes) for relation, sizes in every)
     except Exception:  # also Skip: an edit must not make a relation meaningless
         return False
