@@ -18,7 +18,7 @@ from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.lab import Lab
 from ..attempts.maker import AttemptMaker
 from ..attempts.public_side import trace
-from ..attempts.scoring import run_and_score
+from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
 from ..course import CourseError
 from ..exchange.cases import spoken
@@ -106,9 +106,11 @@ def on_submission(maker: AttemptMaker, files: SubmittedFiles, most: int) -> list
     attempt = maker.attempt_from_source(files.chapter, files)
     chance = Random(sha256(files.content).digest())
     try:
-        results = run_and_score(attempt)
-        wrong = {one.exercise for one in results if not one.passed} | {*attempt.references.bugs}
-        right = [name for name in attempt.exercises if name not in wrong]
+        right = [
+            name
+            for name, checks in results_on(attempt).items()
+            if name not in attempt.references.bugs and all(check.passed for check in checks)
+        ]
         return [one for name in right for one in questions_on(attempt, name, chance, most)]
     finally:
         attempt.lab.close()

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from ...attempts.attempt import Attempt
 from ...attempts.results import CheckResult, State, first_failure
-from ...attempts.scoring import run_and_score
+from ...attempts.scoring import results_on
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...exchange.text import sentence
@@ -226,7 +226,7 @@ class Review:
         """Run an exercise's checks with this code in its place."""
         attempt = self.attempt(exercise, code)
         try:
-            return [one for one in run_and_score(attempt, exercise) if one.exercise == exercise]
+            return results_on(attempt, exercise)[exercise]
         finally:
             attempt.lab.close()
 
@@ -252,7 +252,7 @@ class Review:
         """Return passed exercises in which a mistake is known, at random, its own one last."""
         found, maker = [], self.checker.maker
         for chapter in self.kit.course.chapters:
-            bugs, prints = maker.references(chapter.name).bugs, maker.fingerprints(chapter.name)
+            bugs, prints = maker.references(chapter.name).bugs, maker.side(chapter.name).fingerprints
             names = [one.name for one in chapter.exercises if one.name not in bugs]
             passed = [name for name in names if self.states.get(name) == State.DONE]
             found += [
