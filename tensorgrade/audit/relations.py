@@ -273,7 +273,10 @@ def mistake(subject: Subject, sizes: Sizes, claim: Callable[[Subject], Claim]) -
     """Return the known mistake whose results match, at these sizes and at others."""
     right, wrong = claim(subject)
     draws = PART_DRAWS[:3] if subject.kind else DRAWS
-    runs = [run_of(subject, one) for one in (sizes, *map(subject.fitted, draws))]
+    try:
+        runs = [run_of(subject, one) for one in (sizes, *map(subject.fitted, draws))]
+    except FAILURES:
+        return None
     for form, cause in wrong:
         if all(run.agrees(form) for run in runs):
             return cause
