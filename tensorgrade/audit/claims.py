@@ -143,25 +143,24 @@ def by_formula(formula: Callable[..., Tensor], run: Run) -> Iterator[Tensor]:
 ATTENTION = r"(self_|causal_|masked_)*(attn|attention|mha|sa|att)(_heads?|_layer|\d)?|sa_heads"
 FEED_FORWARD = r"ff|ffn|mlp|ffwd|feed_?forward|ff_net|ff_layer"
 NORM = r"(layer_?|rms_?|attention_|attn_|ffn_|ff_|pre_|post_|input_|mlp_)*(norm|ln)(_?[12]|_[a-f]|_\w+)?"
-IN_A_BLOCK = "x = x + norm return"
+SUM = "x = x + norm return"
 # Forms of a block: sums from left to right. Each adds the result of attention (a) or feed-forward
 # (f) to x, to the normed x (n), or to nothing (0). The part gets x from a norm, or x itself.
 RIGHT_BLOCKS = ("x+a(n1) x+f(n2)", "behind", "x+a(n1)+f(n2)", "x+a(n1)+f(n1)")
 WRONG_BLOCKS = {
-    "n+a(n1) x+f(n2)": ("normed_input_added_to_attention", "The normed x is added to the attention's result. Add x itself."),
-    "x+a(n1) n+f(n2)": ("normed_input_added_to_feed_forward", "The normed x is added to the feed-forward network's result. Add x itself."),
-    "n+a(n1) n+f(n2)": ("normed_inputs_added", "The normed x is added in both sums. Add x itself."),
-    "x+a(x) x+f(n2)": ("attention_without_norm", "The attention gets x without its norm."),
-    "x+a(n1) x+f(x)": ("feed_forward_without_norm", "The feed-forward network gets x without its norm."),
-    "x+a(x) x+f(x)": ("norms_not_used", "Neither norm is used."),
-    "0+a(n1) x+f(n2)": ("no_residual_around_attention", "x is not added to the attention's result."),
-    "x+a(n1) 0+f(n2)": ("no_residual_around_feed_forward", "x is not added to the feed-forward network's result."),
-    "x+a(n1) x+f(n1)": ("first_norm_twice", "The first norm is used in both places."),
-    "x+f(n2) x+a(n1)": ("feed_forward_first", "The feed-forward network comes before the attention."),
-    "x+f(n2)": ("attention_left_out", "The attention takes no part."),
-    "x+a(n1)": ("feed_forward_left_out", "The feed-forward network takes no part."),
+    "n+a(n1) x+f(n2)": ("normed_input_added_to_attention", f"attention attn sa {SUM}", "The normed x is added to the attention's result. Add x itself."),
+    "x+a(n1) n+f(n2)": ("normed_input_added_to_feed_forward", f"feed_forward ffn ffwd ff mlp {SUM}", "The normed x is added to the feed-forward network's result. Add x itself."),
+    "n+a(n1) n+f(n2)": ("normed_inputs_added", SUM, "The normed x is added in both sums. Add x itself."),
+    "x+a(x) x+f(n2)": ("attention_without_norm", f"attention attn sa {SUM}", "The attention gets x without its norm."),
+    "x+a(n1) x+f(x)": ("feed_forward_without_norm", f"feed_forward ffn ffwd ff mlp {SUM}", "The feed-forward network gets x without its norm."),
+    "x+a(x) x+f(x)": ("norms_not_used", SUM, "Neither norm is used."),
+    "0+a(n1) x+f(n2)": ("no_residual_around_attention", f"attention attn sa {SUM}", "x is not added to the attention's result."),
+    "x+a(n1) 0+f(n2)": ("no_residual_around_feed_forward", f"feed_forward ffn ffwd ff mlp {SUM}", "x is not added to the feed-forward network's result."),
+    "x+a(n1) x+f(n1)": ("first_norm_twice", SUM, "The first norm is used in both places."),
+    "x+f(n2) x+a(n1)": ("feed_forward_first", f"feed_forward ffn ffwd ff mlp {SUM}", "The feed-forward network comes before the attention."),
+    "x+f(n2)": ("attention_left_out", f"attention attn sa {SUM}", "The attention takes no part."),
+    "x+a(n1)": ("feed_forward_left_out", f"feed_forward ffn ffwd ff mlp {SUM}", "The feed-forward network takes no part."),
 }  # fmt: skip
-WORDS = {"feed_forward": "feed_forward ffn ffwd ff mlp", "attention": "attention attn sa", "": ""}
 
 
 def block(subject: Subject) -> Claim:
@@ -170,11 +169,10 @@ def block(subject: Subject) -> Claim:
     names = dict(names_of_parts(made)) if made and subject.tensors == "x" else {}
     if not names:
         raise Skip("it is not a block of attention, feed-forward network and two norms")
-    wrong = []
-    for form, (name, sentence) in WRONG_BLOCKS.items():
-        own = next(where for word, where in WORDS.items() if word in name)
-        cause = Cause(name, sentence, f"{own} {IN_A_BLOCK}")
-        wrong.append((partial(by_sums, names, form), cause))
+    wrong = [
+        (partial(by_sums, names, form), Cause(name, sentence, where))
+        for form, (name, where, sentence) in WRONG_BLOCKS.items()
+    ]
     return {form: partial(by_sums, names, form) for form in RIGHT_BLOCKS}, wrong
 
 

@@ -45,59 +45,56 @@ TRIANGLE = "triu tril diagonal < > masked_fill where mask"
 SPLIT = "view reshape rearrange unflatten chunk"
 FILL = "and e to that power is a weight like any other. Fill with -inf."
 TRAINS = "Trained from the start this works, but weights from other implementations do not fit."
-# Known mistakes: the option, its value, the name, where to look, and a sentence.
-TABLE = (
-    ("scale", "none", "no_scale", SCALE, "The scores are not divided by sqrt(head_dim)."),
-    ("scale", "sqrt width", "scaled_by_sqrt_width", SCALE, "The scores are divided by the square root of the whole width. Each head's dot products run over head_dim numbers only."),
-    ("scale", "sqrt d_in", "scaled_by_sqrt_d_in", SCALE, "The scale comes from the width of the input."),
-    ("scale", "sqrt heads", "scaled_by_sqrt_heads", SCALE, "The scale comes from the number of heads."),
-    ("scale", "head_dim", "scaled_by_head_dim", SCALE, "The scores are divided by head_dim, without the root, or by the root twice."),
-    ("scale", "times", "multiplied_by_sqrt_head_dim", SCALE, "The scores are multiplied by sqrt(head_dim), not divided."),
-    ("scale", "sqrt tokens", "scaled_by_sqrt_tokens", SCALE, "The scale comes from the number of tokens."),
-    ("softmax", "queries", "softmax_over_queries", "softmax sum", "The softmax runs over the queries. Each query's weights should sum to 1 over its keys."),
-    ("softmax", "heads", "softmax_over_heads", "softmax sum", "The softmax runs over the heads."),
-    ("softmax", "everything", "softmax_over_everything", "softmax sum", "All weights of all heads and sequences share one sum. Each query's own should sum to 1."),
-    ("weights scale", "scaled none", "scaled_after_softmax", "sqrt scale ** softmax", "The weights are scaled after the softmax. Scale the scores before it."),
-    ("mask", "none", "no_mask", MASK, "Nothing is masked: each token sees the tokens after it."),
-    ("mask", "past", "mask_hides_the_past", TRIANGLE, "The mask hides the past and shows the future."),
-    ("mask", "itself too", "mask_one_too_early", TRIANGLE, "The mask hides each token from itself too."),
-    ("mask", "one too late", "mask_one_too_late", TRIANGLE, "The mask shows one token of the future."),
-    ("mask", "inverted", "mask_inverted", "triu tril ~ == masked_fill where mask", "The mask is inverted: what should be hidden is shown, and what should be shown is hidden."),
-    ("mask", "0", "masked_with_zero", f"* {MASK}", f"Hidden scores become 0 before the softmax, {FILL}"),
-    ("mask", "times -inf", "mask_times_minus_inf", "inf masked_fill", "The mask is multiplied with -inf, and 0 * -inf is NaN. Use masked_fill."),
-    ("mask", "0 after", "masked_after_softmax", MASK, "Weights are zeroed after the softmax, so the rows no longer sum to 1."),
-    ("weights", "scores", "no_softmax", "weights= attn= sqrt ** / @ matmul", "There is no softmax: the scores themselves mix the values."),
-    ("weights", "shares", "divided_by_sum", "sum softmax", "The scores are divided by their sum, without an exponential."),
-    ("weights", "twice", "softmax_twice", "softmax", "The softmax is applied twice."),
-    ("weights", "exp", "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."),
-    ("operands", "q q v", "scores_mix_nothing", "@ matmul", "The keys do not take part."),
-    ("operands", "k k v", "keys_for_queries", "@ matmul", "The keys take the place of the queries."),
-    ("operands", "k q v", "queries_and_keys_swapped", "@ matmul", "Queries and keys are swapped."),
-    ("operands", "q k k", "keys_as_values", "weights@ attn@ @ matmul einsum", "The keys are mixed instead of the values."),
-    ("operands", "q v v", "values_as_keys", "@ matmul", "The values are compared with the queries, not the keys."),
-    ("operands", "q v k", "keys_and_values_swapped", "keys= k= @ matmul", "Keys and values are swapped."),
-    ("split", "reshape", "heads_by_reshape_alone", SPLIT, "Heads are split by a reshape alone, so that a head's row holds pieces of several tokens. Split the width first, then transpose."),
-    ("split", "no transpose", "attention_over_heads", f"{SPLIT} transpose permute", "Attention runs over the heads of each token, not over the tokens: the axes are not transposed."),
-    ("split", "interleaved", "heads_interleaved", SPLIT, f"Each head takes every so-many-th feature, not a block of neighbours. {TRAINS}"),
-    ("split merge", "interleaved interleaved", "heads_interleaved_both", SPLIT, f"Heads are interleaved with the features, when they are split and when they are merged. {TRAINS}"),
-    ("split", "one head", "one_head", f"{SPLIT} transpose permute", "The heads are never split: one head takes the whole width."),
-    ("merge", "reshape", "heads_not_transposed_back", "reshape view flatten", "Heads are merged without transposing them back, so features of different tokens are mixed."),
-    ("merge", "sum", "heads_added", "sum + for", "The heads' results are added. Join them side by side."),
-    ("merge", "interleaved", "heads_merged_interleaved", "reshape view flatten", "Heads are merged in interleaved order."),
-    ("groups", "tiled", "groups_tiled", "repeat expand cat repeat_interleave tile", "Key and value heads are repeated as a block (0 1 0 1). Neighbouring query heads share one (0 0 1 1)."),
-    ("output", "none", "no_output_projection", "return", "The output projection is never applied."),
+# Known mistakes: the options that change, the name, where to look, and a sentence.
+TABLE: tuple[tuple[dict[str, Any], str, str, str], ...] = (
+    ({"scale": "none"}, "no_scale", SCALE, "The scores are not divided by sqrt(head_dim)."),
+    ({"scale": "sqrt width"}, "scaled_by_sqrt_width", SCALE, "The scores are divided by the square root of the whole width. Each head's dot products run over head_dim numbers only."),
+    ({"scale": "sqrt d_in"}, "scaled_by_sqrt_d_in", SCALE, "The scale comes from the width of the input."),
+    ({"scale": "sqrt heads"}, "scaled_by_sqrt_heads", SCALE, "The scale comes from the number of heads."),
+    ({"scale": "head_dim"}, "scaled_by_head_dim", SCALE, "The scores are divided by head_dim, without the root, or by the root twice."),
+    ({"scale": "times"}, "multiplied_by_sqrt_head_dim", SCALE, "The scores are multiplied by sqrt(head_dim), not divided."),
+    ({"scale": "sqrt tokens"}, "scaled_by_sqrt_tokens", SCALE, "The scale comes from the number of tokens."),
+    ({"softmax": "queries"}, "softmax_over_queries", "softmax sum", "The softmax runs over the queries. Each query's weights should sum to 1 over its keys."),
+    ({"softmax": "heads"}, "softmax_over_heads", "softmax sum", "The softmax runs over the heads."),
+    ({"softmax": "everything"}, "softmax_over_everything", "softmax sum", "All weights of all heads and sequences share one sum. Each query's own should sum to 1."),
+    ({"weights": "scaled", "scale": "none"}, "scaled_after_softmax", "sqrt scale ** softmax", "The weights are scaled after the softmax. Scale the scores before it."),
+    ({"mask": "none"}, "no_mask", MASK, "Nothing is masked: each token sees the tokens after it."),
+    ({"mask": "past"}, "mask_hides_the_past", TRIANGLE, "The mask hides the past and shows the future."),
+    ({"mask": "itself too"}, "mask_one_too_early", TRIANGLE, "The mask hides each token from itself too."),
+    ({"mask": "one too late"}, "mask_one_too_late", TRIANGLE, "The mask shows one token of the future."),
+    ({"mask": "inverted"}, "mask_inverted", "triu tril ~ == masked_fill where mask", "The mask is inverted: what should be hidden is shown, and what should be shown is hidden."),
+    ({"mask": "0"}, "masked_with_zero", f"* {MASK}", f"Hidden scores become 0 before the softmax, {FILL}"),
+    ({"mask": "times -inf"}, "mask_times_minus_inf", "inf masked_fill", "The mask is multiplied with -inf, and 0 * -inf is NaN. Use masked_fill."),
+    ({"mask": "0 after"}, "masked_after_softmax", MASK, "Weights are zeroed after the softmax, so the rows no longer sum to 1."),
+    ({"weights": "scores"}, "no_softmax", "weights= attn= sqrt ** / @ matmul", "There is no softmax: the scores themselves mix the values."),
+    ({"weights": "shares"}, "divided_by_sum", "sum softmax", "The scores are divided by their sum, without an exponential."),
+    ({"weights": "twice"}, "softmax_twice", "softmax", "The softmax is applied twice."),
+    ({"weights": "exp"}, "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."),
+    ({"operands": "q q v"}, "scores_mix_nothing", "@ matmul", "The keys do not take part."),
+    ({"operands": "k k v"}, "keys_for_queries", "@ matmul", "The keys take the place of the queries."),
+    ({"operands": "k q v"}, "queries_and_keys_swapped", "@ matmul", "Queries and keys are swapped."),
+    ({"operands": "q k k"}, "keys_as_values", "weights@ attn@ @ matmul einsum", "The keys are mixed instead of the values."),
+    ({"operands": "q v v"}, "values_as_keys", "@ matmul", "The values are compared with the queries, not the keys."),
+    ({"operands": "q v k"}, "keys_and_values_swapped", "keys= k= @ matmul", "Keys and values are swapped."),
+    ({"split": "reshape"}, "heads_by_reshape_alone", SPLIT, "Heads are split by a reshape alone, so that a head's row holds pieces of several tokens. Split the width first, then transpose."),
+    ({"split": "no transpose"}, "attention_over_heads", f"{SPLIT} transpose permute", "Attention runs over the heads of each token, not over the tokens: the axes are not transposed."),
+    ({"split": "interleaved"}, "heads_interleaved", SPLIT, f"Each head takes every so-many-th feature, not a block of neighbours. {TRAINS}"),
+    ({"split": "interleaved", "merge": "interleaved"}, "heads_interleaved_both", SPLIT, f"Heads are interleaved with the features, when they are split and when they are merged. {TRAINS}"),
+    ({"split": "one head"}, "one_head", f"{SPLIT} transpose permute", "The heads are never split: one head takes the whole width."),
+    ({"merge": "reshape"}, "heads_not_transposed_back", "reshape view flatten", "Heads are merged without transposing them back, so features of different tokens are mixed."),
+    ({"merge": "sum"}, "heads_added", "sum + for", "The heads' results are added. Join them side by side."),
+    ({"merge": "interleaved"}, "heads_merged_interleaved", "reshape view flatten", "Heads are merged in interleaved order."),
+    ({"groups": "tiled"}, "groups_tiled", "repeat expand cat repeat_interleave tile", "Key and value heads are repeated as a block (0 1 0 1). Neighbouring query heads share one (0 0 1 1)."),
+    ({"output": "none"}, "no_output_projection", "return", "The output projection is never applied."),
 )  # fmt: skip
 
 
 def mistakes(right: Recipe) -> list[tuple[Recipe, Cause]]:
     """Return a recipe with each known mistake."""
-    found = []
-    for options, values, name, where, sentence in TABLE:
-        # Two options have one word each as values; a single one may have several.
-        both = values.split() if " " in options else [values]
-        changed: dict[str, Any] = dict(zip(options.split(), both, strict=True))
-        found.append((replace(right, **changed), Cause(name, sentence, where)))
-    return [(recipe, cause) for recipe, cause in found if recipe != right]
+    every = [
+        (replace(right, **options), Cause(n, says, where)) for options, n, where, says in TABLE
+    ]
+    return [(recipe, cause) for recipe, cause in every if recipe != right]
 
 
 def attend(operands: dict[str, Tensor], heads: int, kv_heads: int, recipe: Recipe) -> Tensor:

@@ -129,9 +129,8 @@ class Subject:
 
     def constructor_has(self, role: str) -> bool:
         """Return True if a parameter of the constructor has this role."""
-        return role in [
-            self.guesses.get(one.name) or role_of(one.name, CONSTRUCTOR) for one in self.makes
-        ]
+        roles = [self.guesses.get(p.name) or role_of(p.name, CONSTRUCTOR) for p in self.makes]
+        return role in roles
 
     def fitted(self, sizes: Sizes) -> Sizes:
         """Return sizes that this definition can have: one head if it knows no heads, and so on."""
@@ -168,18 +167,14 @@ class Subject:
         by_role = sizes.values(self.equal or "heads" in self.layout)
         wide = by_role["width"] if self.is_module else sizes.width
         keys = n if self.causal or (self.equal and not self.is_module) else m
-        kv = sizes.kv_heads * sizes.head_dim if self.has("kv_heads") else wide
-        shapes = {
-            "x": (b, n, wide),
-            "context": (b, m, by_role["d_context"] if self.is_module else wide),
-            "q": (b, n, wide),
-            "k": (b, keys, kv),
-            "v": (b, keys, kv),
-        }
-        return {
-            name: torch.randn(shapes[name], generator=chance, dtype=torch.float64).to(self.dtype)
-            for name in self.tensors.split(", ")
-        }
+        counts = {"x": n, "q": n, "context": m, "k": keys, "v": keys}
+        found = {}
+        for name in self.tensors.split(", "):
+            width = by_role["d_context"] if name == "context" else wide
+            shape = (b, counts[name], width)
+            drawn = torch.randn(shape, generator=chance, dtype=torch.float64)
+            found[name] = drawn.to(self.dtype)
+        return found
 
     def inputs_of_part(self, sizes: Sizes, kind: Kind) -> dict[str, Any]:
         """Return drawn inputs of a part of attention by role."""
@@ -301,8 +296,8 @@ class Subject:
         role = self.call.get(name, "")
         if role == "angles":
             return self.turn(name, inputs, sizes)
-        known: dict[str, Any] = {"start": 0, "block": 2, "kv_heads": sizes.kv_heads}
-        known |= {"dropout": sizes.dropout, "mask": None, "padding": None, "cache": None}
+        known: dict[str, Any] = {"start": 0, "block": 2, "dropout": sizes.dropout}
+        known |= {"mask": None, "padding": None, "cache": None}
         if role == "positions":
             return torch.arange(sizes_of(inputs)[1])
         if role not in known:
