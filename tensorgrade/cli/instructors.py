@@ -291,6 +291,7 @@ def explain(
 
     from ..attempts.setup import Setup
     from ..author.recording.keys import refuse_unbuilt
+    from ..instructor.collect import where_files_went
     from ..instructor.explain import explain as gather
     from ..instructor.explain import for_learner, print_explanation
     from ..instructor.exporting import not_released
@@ -302,7 +303,8 @@ def explain(
     course = project.course
     if to_send and not is_released(course.lateness):
         raise CourseError(not_released(course))
-    refuse_unbuilt(project.graders, [course.exercise(exercise)[0].name])
+    chapter = course.exercise(exercise)[0].name
+    refuse_unbuilt(project.graders, [chapter])
     grader = Grader(Setup(project.graders, isolation, private=(submitted,)))
     try:
         grader.start()
@@ -315,6 +317,8 @@ def explain(
             typer.echo(for_learner(explanation))
         else:
             print_explanation(Console(highlight=False), explanation, bug_told(exercise))
+        for line in where_files_went(submitted, student, chapter) if not to_send else []:
+            typer.echo(printable(line, len(line)))
     finally:
         grader.close()
 

@@ -401,6 +401,16 @@ def turns_in(submitted: Path) -> dict[tuple[str, str], int]:
     }
 
 
+def where_files_went(submitted: Path, student: str, chapter: str) -> list[str]:
+    """Return what became of a learner's files in all downloads, for a chapter or for none."""
+    lines = [line for _, line in read_table(submitted / COLLECTED, LINES)]
+    return [
+        f"{line['download']}: {line['file']}: {line['result']}"
+        for line in lines
+        if escaped(line["student"]) == student and line["chapter"] in ("", chapter)
+    ]
+
+
 def write_lines(submitted: Path, lines: list[dict[str, str]]) -> None:
     """Add lines to collected.csv, in place of earlier ones about the same files."""
     before = [line for _, line in read_table(submitted / COLLECTED, LINES)]

@@ -42,7 +42,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, Line]]:
 
     A missing file has no lines.
     """
-    if not path.exists():
+    if not path.is_file():
         return []
     try:
         return read_csv(path.read_bytes().decode("utf-8-sig"), columns)

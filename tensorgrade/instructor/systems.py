@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -329,7 +330,8 @@ def submitters(people: People, record: dict) -> tuple[Person, ...]:
         person = people.find("email", email) or (by_sid if is_theirs or not email else None)
         if person is None and (sid or email):
             facts = {"sid": "" if by_sid else sid, "email": email, "name": name}
-            person = people.add(facts)
+            with suppress(ValueError):  # the address may be that of several people
+                person = people.add(facts)
         found += [person] if person and person not in found else []
     return tuple(found)
 

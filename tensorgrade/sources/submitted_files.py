@@ -10,7 +10,7 @@ from ..course import Limits
 from ..exchange.text import JOINERS
 from ..lateness import read_time, with_zone, written
 from ..runner.source import Unreadable, decode
-from .candidates import CODE, MOST_LEFT, Candidate, Found, NotRead, are_tied, read_bytes, shown
+from .candidates import CODE, MOST_LEFT, Candidate, Found, NotRead, read_bytes, shown
 
 NOTHING = "nothing "  # start of the digests of empty submissions
 LAST_WITHOUT_JOINERS = "\u05ff"  # scripts up to Hebrew are written without joiners
@@ -107,18 +107,12 @@ def submission_of(
         if not one.is_exact and one.where != one.counts_as  # which is in the learner's folder
     ]
     left = [one for one in found.of(chapter) if one not in taken]
-    told += [f"{one.where} {why_not(one, taken)}" for one in left[:MOST_LEFT]]
+    told += [f"{one.where} is older and does not count" for one in left[:MOST_LEFT]]
     if len(left) > MOST_LEFT:
-        told.append(f"{len(left) - MOST_LEFT} more versions do not count")
+        told.append(f"{len(left) - MOST_LEFT} more are older and do not count")
     submitted, sentence = recognize_format(submitted)
     told += [sentence] if sentence else []
     return submitted, f"{student}: {'; '.join(told)}" if told else ""
-
-
-def why_not(one: Candidate, taken: list[Candidate]) -> str:
-    """Return why a version does not count, as the end of a sentence."""
-    is_same = any(are_tied(other, one) for other in taken)
-    return "is as new and does not count" if is_same else "is older and does not count"
 
 
 def first_readable(
