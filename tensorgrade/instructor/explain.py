@@ -27,11 +27,12 @@ from ..judging.tensor_comparison import disagreement
 from ..judging.value_comparison import ValueJudge, problem_of, side_by_side
 from ..lateness import in_zone
 from ..sources.finding import find_submissions
-from ..sources.submitted_files import SubmittedFiles
+from ..sources.submitted_files import NOTHING, SubmittedFiles
 from ..views.comparison import comparison
 from ..views.points import how_earned
 from .decisions import read_rules
 from .grader import Grader
+from .learner_log import change_line, points_changes
 from .points_breakdown import is_changed, points_steps
 from .results import Results, no_results
 from .rules import Row, found
@@ -104,15 +105,9 @@ def recorded_row(
     rows = results.rows(read_rules(out, course), course.exercise_names, student)
     if not (rows or results.attempts()):
         raise CourseError(no_results(out))
-    moved = [one for one in results.changes(student) if one["exercise"] == exercise]
+    moved = [one for one in points_changes(results, student) if one["exercise"] == exercise]
     told = tuple(f"{in_zone(one['at'], zone)}: {change_line(one)}." for one in moved)
     return next((row for row in rows if row["exercise"] == exercise), None), told
-
-
-def change_line(change: Row) -> str:
-    """Return a change of a row with its cause."""
-    before, now = change["points"]
-    return f"{change['exercise']} {before:g} → {now:g} ({change['why']})"
 
 
 def difference(recorded: Row, verdict: Verdict, other: bool) -> str:
@@ -128,10 +123,11 @@ def difference(recorded: Row, verdict: Verdict, other: bool) -> str:
 def nothing_arrived(student: str, exercise: str, course: Course, recorded: Row | None) -> str:
     """Return a text for a learner without a file in SUBMITTED."""
     chapter, _ = course.exercise(exercise)
-    due = course.lateness.shown_deadline(chapter.name)
+    extension = (recorded or {}).get("extension") or {}
+    due = course.lateness.shown_deadline(chapter.name, extension.get("due", ""))
     lines = [f"{student}: no file arrived for {chapter.title} ({chapter.name})."]
     lines += [f"The deadline: {due}."] if due else []
-    if recorded and recorded.get("submitted"):
+    if recorded and not recorded["file"].startswith(NOTHING):
         lines += ["An earlier file counts:", points_line(recorded), recorded["message"]]
     return "\n".join(lines)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..lateness import in_zone
 from .decisions import read_rules
-from .explain import change_line
 from .points_breakdown import late, points
 from .results import Attempt, Results, rows_of
 from .rules import Row, total
@@ -19,8 +18,8 @@ def log_of(out: Path, student: str, course: Course) -> list[str]:
     attempts = [one for own in results.attempts(student).values() for one in own]
     if not attempts:
         raise CourseError(f"{out} holds no rows of {student}")
-    moved = [one for one in results.changes(student) if one["points"][0] != one["points"][1]]
     lines = [(one.at, attempt_line(one, zone)) for one in attempts]
+    moved = points_changes(results, student)
     lines += [(one["at"], f"{one['chapter']}: {change_line(one)}") for one in moved]
     told = [f"{in_zone(at, zone)}  {line}" for at, line in sorted(lines, key=lambda pair: pair[0])]
     rows = results.rows(read_rules(out, course), course.exercise_names, student)
@@ -39,6 +38,17 @@ def attempt_line(one: Attempt, zone: str) -> str:
     when = in_zone(one.rows[0].get("submitted"), zone) or "at an unknown time"
     file = f"file {one.file[:8]}, graders {one.graders[:8]}"
     return f"{one.chapter}: graded, {found:g} of {most:g} points found; submitted {when}; {file}"
+
+
+def points_changes(results: Results, student: str) -> list[Row]:
+    """Return the changes of a learner's points, without those of the status alone."""
+    return [one for one in results.changes(student) if one["points"][0] != one["points"][1]]
+
+
+def change_line(change: Row) -> str:
+    """Return a change of a row with its cause."""
+    before, now = change["points"]
+    return f"{change['exercise']} {before:g} → {now:g} ({change['why']})"
 
 
 def standing_line(chapter: str, rows: list[Row], newest: str) -> str:

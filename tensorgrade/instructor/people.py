@@ -153,9 +153,10 @@ class People:
         self.taken.add(same_folder(person["student"]))
         self.last = max(self.last, int(person["number"]))
         for column in COLUMNS[:-1]:
-            same = self.by.setdefault((column, person[column].casefold()), [])
-            if person[column] and not any(one is person for one in same):
-                same.append(person)
+            if value := person[column].casefold():
+                same = self.by.setdefault((column, value), [])
+                if person not in same:
+                    same.append(person)
 
     def save(self) -> None:
         """Write people.csv. Raises CourseError."""

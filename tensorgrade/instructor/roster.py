@@ -22,11 +22,13 @@ FACTS = {
     "name": ("full name", "student", "name"),
     "section": ("section", "sections", "groups"),
 }
+COLUMN_OF = [(name, column) for name, columns in FACTS.items() for column in columns]
 SPLIT_NAMES = (("lastname", "firstname"), ("last name", "first name"), ("last_name", "first_name"))
 IDENTIFYING = [column for name, columns in FACTS.items() if name != "section" for column in columns]
 ROLES = ("role", "roles")
 STAFF = re.compile(r"\b(instructor|teacher|assistant|ta|reader|grader|staff|observer)s?\b", re.I)
-POSSIBLE, TEST_STUDENT = "points possible", "student, test"  # rows in Canvas' gradebook
+POSSIBLE = "points possible"  # a row in Canvas' gradebook
+NO_PERSON = (POSSIBLE, "student, test", "test student")
 NOT_UTF8 = 'is not UTF-8 text; in Excel, save it as "CSV UTF-8"'
 
 
@@ -111,8 +113,8 @@ def check_one_line(columns: tuple[str, ...], lines: list[int], rows: list[dict[s
 
 def is_person(row: dict[str, str]) -> bool:
     """Return True for a person's row. Canvas' lists have a row of points and one for tests."""
-    is_other = any(cell.casefold() in (POSSIBLE, TEST_STUDENT) for cell in row.values())
-    return not is_other and any(facts_in(row).values())
+    told = facts_in(row)
+    return any(told.values()) and told["name"].casefold() not in NO_PERSON
 
 
 def is_staff(row: dict[str, str]) -> bool:
@@ -122,10 +124,9 @@ def is_staff(row: dict[str, str]) -> bool:
 
 def facts_in(row: dict[str, str]) -> dict[str, str]:
     """Return what a row of a class list says about a person, by the names in FACTS."""
-    told = {
-        name: next((row[column] for column in columns if row.get(column)), "")
-        for name, columns in FACTS.items()
-    }
+    told = dict.fromkeys(FACTS, "")
+    for name, column in COLUMN_OF:
+        told[name] = told[name] or row.get(column, "")
     for last, first in SPLIT_NAMES:
         told["name"] = told["name"] or f"{row.get(first, '')} {row.get(last, '')}".strip()
     if "@" in told["login"] and not told["email"]:  # many systems use the address as login
