@@ -252,7 +252,10 @@ class Review:
         """Return passed exercises in which a mistake is known, at random, its own one last."""
         found, maker = [], self.checker.maker
         for chapter in self.kit.course.chapters:
-            bugs, prints = maker.references(chapter.name).bugs, maker.side(chapter.name).fingerprints
+            bugs, prints = (
+                maker.references(chapter.name).bugs,
+                maker.side(chapter.name).fingerprints,
+            )
             names = [one.name for one in chapter.exercises if one.name not in bugs]
             passed = [name for name in names if self.states.get(name) == State.DONE]
             found += [
