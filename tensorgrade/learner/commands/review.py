@@ -252,15 +252,11 @@ class Review:
         """Return passed exercises in which a mistake is known, at random, its own one last."""
         found, maker = [], self.checker.maker
         for chapter in self.kit.course.chapters:
-            bugs, prints = (
-                maker.references(chapter.name).bugs,
-                maker.side(chapter.name).fingerprints,
-            )
-            names = [one.name for one in chapter.exercises if one.name not in bugs]
+            side = maker.side(chapter.name)
+            known = side.fingerprints.by_exercise
+            names = [one.name for one in chapter.exercises if one.name not in side.references.bugs]
             passed = [name for name in names if self.states.get(name) == State.DONE]
-            found += [
-                (n, p) for n in passed for p in prints.by_exercise[n] if p.mistakes == (mistake,)
-            ]
+            found += [(n, p) for n in passed for p in known[n] if p.mistakes == (mistake,)]
         random.shuffle(found)
         return sorted(found, key=lambda one: one[0] == self.known[mistake].exercise)
 
