@@ -182,7 +182,6 @@ def write_folders(submitted: Path) -> None:
                 path.symlink_to(content)
             else:
                 path.write_bytes(content)
-                os.utime(path, (time_of(name).timestamp(),) * 2)
     (submitted / "right" / "another_course").mkdir()
     (submitted / "odd_name" / f"{CODES}chapter").mkdir()
     (submitted / "link_to_learner").symlink_to(submitted / "right")
