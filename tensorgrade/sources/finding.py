@@ -100,7 +100,8 @@ def find_submissions(
     learners, outside = find_learners(submitted, course, rescue)
     check_depth(submitted, learners, chapters, {escaped(name) for name in roster})
     here = {learner.name for learner in learners}
-    if here and here <= set(chapters):
+    there = {learner.name for learner in learners if learner.submissions}
+    if there and there <= set(chapters):
         raise CourseError(f"{submitted} holds chapters, so it is one folder too deep. {EXPECTED}")
     absent = [Learner(name) for name in sorted(set(roster)) if escaped(name) not in here]
     learners = sorted([*learners, *absent], key=lambda learner: learner.folder)
