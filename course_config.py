@@ -65,11 +65,11 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     # c.CourseDirectory.db_url = "postgresql+psycopg2://user:password@host/attention"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
     # In find-the-bug exercises, learners get the given code instead of an empty cell.
-    c.GenerateAssignment.exporter_class = "tensorgrade.nbgrader_plugin.releasing.GivenCode"
+    c.GenerateAssignment.exporter_class = "tensorgrade.nbgrader_plugin.notebooks.GivenCode"
     # Points come from the hidden graders in a sandbox; submitted notebooks are never executed.
-    # Every learner gets points and a feedback page, even if a submitted file is broken.
-    c.Autograde.exporter_class = "tensorgrade.nbgrader_plugin.reading.SoundNotebook"
-    # No learner code runs in feedback pages or in the formgrader.
+    # A broken notebook earns no points, and stops no other one.
+    c.Autograde.exporter_class = "tensorgrade.nbgrader_plugin.notebooks.OneByOne"
+    # No learner code runs in feedback pages or in the formgrader. Feedback pages load nothing.
     c.GenerateFeedback.exporter_class = "tensorgrade.nbgrader_plugin.feedback.CleanPages"
     c.HTMLExporter.preprocessors = ["tensorgrade.nbgrader_plugin.feedback.CleanOutputs"]
     c.HTMLExporter.filters = {
@@ -84,12 +84,12 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
         "nbgrader.preprocessors.AssignLatePenalties",
     ]
     c.Autograde.sanitize_preprocessors = [
+        "tensorgrade.nbgrader_plugin.notebooks.OwnMarks",
         "nbgrader.preprocessors.ClearOutput",
-        "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
         "nbgrader.preprocessors.DeduplicateIds",
         "nbgrader.preprocessors.OverwriteKernelspec",
         "nbgrader.preprocessors.OverwriteCells",
-        "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
+        "tensorgrade.nbgrader_plugin.notebooks.OwnMarks",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     # Deadlines and deductions are the ones above. A chapter without a deadline there keeps its

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 from jinja2 import Environment
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook, GradeCell, Notebook, SourceCell
+from nbgrader.api import Gradebook, Notebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
@@ -19,7 +19,6 @@ from traitlets import Dict, Enum, Unicode
 from ..attempts.setup import Setup
 from ..lateness import read_time
 from ..sources.submitted_files import SubmittedFiles, submission_time
-from .sanitize import reason_in
 from .warm_grader import grade
 
 PREFIX = "points-"  # the prefix of graded cells in our notebooks
@@ -53,7 +52,9 @@ class HiddenGraders(NbGraderPreprocessor):
                 nb, gradebook.find_notebook(where["notebook"], where["assignment"])
             )
         setup = Setup(Path(self.graders).resolve(), self.isolation, self.device)
-        verdicts = grade(self.submitted_files(nb, where), setup)
+        student, chapter = where["student"], where["assignment"]
+        content = nbformat.writes(nb).encode()
+        verdicts = grade(SubmittedFiles(student, chapter, f"{chapter}.ipynb", content), setup)
         for cell in filter(earns_points, nb.cells):
             self.write(cell, verdicts)
         return nb, resources
@@ -68,26 +69,13 @@ class HiddenGraders(NbGraderPreprocessor):
             if found := submission_time(folder)[0]:
                 gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
-    def submitted_files(self, nb: NotebookNode, where: dict) -> SubmittedFiles:
-        """Return the submission: the notebook, or the reason why it cannot be read."""
-        student, chapter = where["student"], where["assignment"]
-        if (why := reason_in(nb)) is not None:
-            return SubmittedFiles(student, chapter, f"{chapter}.ipynb", reason=why)
-        content = nbformat.writes(nb).encode()
-        return SubmittedFiles(student, chapter, f"{chapter}.ipynb", content)
-
     def write(self, cell: NotebookNode, verdicts: list[dict]) -> None:
         """Replace the cell's outputs by a verdict: a number for nbgrader, and a card for people."""
         name = cell.metadata.nbgrader.grade_id.removeprefix(PREFIX)
         verdict = next((verdict for verdict in verdicts if verdict["exercise"] == name), None)
         most = float(cell.metadata.nbgrader.points)
         earned = points_of(verdict, most)
-        shown = {
-            "text/plain": repr(earned),
-            "text/html": graded_card(
-                verdict, earned, most, verdict["message"] if verdict else NO_SUCH_EXERCISE
-            ),
-        }
+        shown = {"text/plain": repr(earned), "text/html": graded_card(verdict, earned, most)}
         cell.outputs = [nbformat.v4.new_output("execute_result", shown, execution_count=None)]
         cell.execution_count = None
 
@@ -127,7 +115,7 @@ TEMPLATE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).fr
 padding:10px 14px;max-width:900px;background:#ffffff;color:#202124;font:14px/1.45 sans-serif">
 <div style="font-size:15px"><b style="color:{{ colour }}">{{ state }}</b>
 &nbsp;<code style="background:none;color:inherit">{{ exercise }}</code>
-<span style="color:#5f6368">&nbsp;{{ points(earned) }} of {{ points(most) }} points</span></div>
+<span style="color:#5f6368">&nbsp;{{ "%g" % earned }} of {{ "%g" % most }} points</span></div>
 {% if message != "Right." %}
 <div style="margin-top:6px">{{ message }}</div>
 {% endif %}
@@ -141,21 +129,11 @@ padding:10px 14px;max-width:900px;background:#ffffff;color:#202124;font:14px/1.4
 """)
 
 
-def graded_card(verdict: dict | None, earned: float, most: float, message: str) -> str:
-    """Return the HTML of a card for a row of `results.jsonl`; without a row only the message."""
-    told = verdict or {"status": "not_attempted", "exercise": "", "mistakes": [], "isolation": ""}
+def graded_card(verdict: dict | None, earned: float, most: float) -> str:
+    """Return the HTML of a card for a row of `results.jsonl`; without a row, one that says so."""
+    told = verdict or {"status": "not_attempted", "message": NO_SUCH_EXERCISE}
     state, colour = STATES[told["status"]]
-    return TEMPLATE.render(
-        state=state,
-        colour=colour,
-        exercise=told["exercise"],
-        earned=earned,
-        most=most,
-        message=message,
-        mistakes=told["mistakes"],
-        isolation=told["isolation"],
-        points="{:g}".format,
-    )
+    return TEMPLATE.render(told, state=state, colour=colour, earned=earned, most=most)
 
 
 def restore_graded_cells(nb: NotebookNode, released: Notebook) -> None:
@@ -167,21 +145,9 @@ def restore_graded_cells(nb: NotebookNode, released: Notebook) -> None:
     sources = {cell.name: cell for cell in released.source_cells}
     for graded in released.grade_cells:
         if graded.name not in there and graded.cell_type == "code":
-            nb.cells.append(restored(graded, sources[graded.name]))
-
-
-def restored(graded: GradeCell, source: SourceCell) -> NotebookNode:
-    """Return a graded cell rebuilt from the gradebook's records."""
-    cell = nbformat.v4.new_code_cell(source.source)
-    cell.metadata["nbgrader"] = {
-        "grade": True,
-        "grade_id": graded.name,
-        "locked": True,
-        "points": graded.max_score,
-        "schema_version": 3,
-        "solution": False,
-        "task": False,
-        "checksum": source.checksum,
-        "cell_type": "code",
-    }
-    return cell
+            source = sources[graded.name]
+            marks: dict[str, object] = {"grade_id": graded.name, "points": graded.max_score}
+            marks |= {"grade": True, "solution": False, "locked": True, "task": False}
+            marks |= {"schema_version": 3, "checksum": source.checksum, "cell_type": "code"}
+            cell = nbformat.v4.new_code_cell(source.source, metadata={"nbgrader": marks})
+            nb.cells.append(cell)

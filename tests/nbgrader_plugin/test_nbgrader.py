@@ -18,7 +18,6 @@ from traitlets.config.loader import PyFileConfigLoader
 from ..instructor.faults import end_processes_of_canaries
 from ..support import ROOT, cli, require, rows_of, write_patch_without_isolation
 from .notebooks import (
-    BROKEN_NAME,
     CHEATS,
     CODE,
     MUTATED,
@@ -27,7 +26,6 @@ from .notebooks import (
     acting,
     cheats,
     noisy,
-    whole,
 )
 from .scratch import CH1, COURSE, EXERCISES, MOST, SANDBOX, WRONG, Scratch, changed, read
 
@@ -39,6 +37,7 @@ pytestmark = [
 LATE = f'deadlines={{"{CH1}": "2026-01-15 23:59 UTC"}}, share_a_day=0.2, grace_seconds=600'
 DAYS = {"early": 15, "late": 16, "later": 17}
 HONEST = ("aaa", "xavier", "zzz")
+LOADED = re.compile(r"""src=["']?(https?:)?//|<link[^>]*https?:|@import|url\(["']?https?:""")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +57,7 @@ def scratch(tmp_path_factory) -> Scratch:
     scratch.run("collect", CH1)
     scratch.learner("ben", "submit")
     assert "Updating submission" in scratch.run("collect", CH1, "--update")
-    others = {"noisy": noisy(), "acting": acting(), "code": CODE, BROKEN_NAME: whole()}
+    others = {"noisy": noisy(), "acting": acting(), "code": CODE}
     broken = changed({"softmax": "def softmax(:"}, "source")
     others |= dict.fromkeys(HONEST, read("source")) | {"broken_cell": broken}
     for group in (cheats(scratch.root), RIGHT, NONE, MUTATED, others):
@@ -99,7 +98,7 @@ def test_everybody_has_points(scratch, scores):
     others = scores.keys() - expected
     assert others >= {*CHEATS, *MUTATED, *DAYS, "plain", "code"}
     assert all(0 <= scores[name] <= MOST[CH1] for name in others)
-    assert f"text/{CH1}/{CH1}.ipynb: {CH1}.ipynb is damaged: line 1 is not valid" in scratch.said
+    assert f"text/{CH1}/{CH1}.ipynb could not be graded" in scratch.said
 
 
 @pytest.mark.parametrize("name", CHEATS)
@@ -107,13 +106,6 @@ def test_a_cheat_scores_as_the_wrong_answer_that_it_is(scores, name):
     if name == "reader":  # without isolation, learner code can read what the grader can read
         require("the sandbox")
     assert scores["plain"] < 5 and scores[name] == scores["plain"]
-
-
-def test_a_name_with_a_line_break_is_one_of_them(scratch):
-    """It is not in nbgrader's own list, which writes names into lines unchanged."""
-    with Gradebook(f"sqlite:///{scratch.root}/gradebook.db") as gradebook:
-        assert gradebook.find_submission(CH1, BROKEN_NAME).score == MOST[CH1]
-    assert scratch.page(BROKEN_NAME)
 
 
 def test_no_kernel_ran(scratch):
@@ -124,10 +116,7 @@ def test_no_kernel_ran(scratch):
 
 def test_everybody_has_a_page_and_files_that_are_no_notebooks_show_a_reason(scratch, scores):
     assert all(scratch.page(name) for name in scores)
-    for name in (*NONE, "linked"):
-        said = scratch.page(name)
-        assert "raises an error" in said
-        assert re.search("cannot be read|is a link|is damaged|is empty", said), name
+    assert all("This notebook earns no points" in scratch.page(name) for name in (*NONE, "linked"))
     said = scratch.page("aaa")
     assert said.count("✓ right") == said.count("border-left:6px solid #2e7d32") == len(EXERCISES)
 
@@ -141,7 +130,6 @@ def test_learners_fetch_their_feedback(scratch):
 def test_what_takes_long_to_render_is_shown_as_it_was_written(scratch):
     assert "<pre>[[[[[" in scratch.page("brackets")
     assert "<pre>a.a.a." in scratch.page("code") and "<h1" in scratch.page("headings")
-    assert scratch.page("code").count("<") < 75_000, "to parse more takes a minute"
 
 
 def the_formgraders(scratch: Scratch, name: str) -> str:
@@ -168,6 +156,7 @@ def test_nothing_in_a_page_acts_and_what_is_harmless_stays(scratch, page):
     assert not re.search(links, body, re.IGNORECASE)
     assert "<strong>bold</strong>" in said and "<code>&lt;script&gt;</code>" in said
     assert "<h2" in said and "<table" in ours.lower()
+    assert page is the_formgraders or ("<math>" in ours and not LOADED.search(said))
 
 
 def test_feedback_shows_code_cards_and_points_and_reveals_nothing(scratch, scores, judge):
