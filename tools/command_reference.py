@@ -61,7 +61,8 @@ def command_section(name: str, command: TyperCommand) -> str:
     section = f"\n### {name}\n\n{html.escape(command.help)}\n\n```\n{usage}\n```\n"
     if command.params:
         rows = (parameter.get_help_record(context) for parameter in command.params)
-        lines = (f"| `{parameter}` | {cell(meaning)} |\n" for parameter, meaning in rows)
+        shown = filter(None, rows)  # a hidden option has no record
+        lines = (f"| `{parameter}` | {cell(meaning)} |\n" for parameter, meaning in shown)
         section += "\n| parameter | meaning |\n|---|---|\n" + "".join(lines)
     return section
 
