@@ -10,8 +10,6 @@ import os
 import signal
 import stat
 import struct
-import sys
-from contextlib import suppress
 from typing import Any
 
 LIBC: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
@@ -43,13 +41,6 @@ def kind_here() -> str:
         if os.geteuid() == 0:
             return AS_NOBODY
         raise Refused("this kernel does not offer Landlock, and only root can do without") from None
-
-
-def is_nobody_here() -> bool:
-    """Return True if learner code would run as `nobody`, who must find files closed."""
-    with suppress(Refused):
-        return sys.platform == "linux" and kind_here() == AS_NOBODY
-    return False
 
 
 def lock_in(kind: str, limits: dict[str, int], readable: list[str], calls: bytes) -> None:

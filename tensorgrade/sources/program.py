@@ -44,10 +44,6 @@ class Program:
         """Return a copy in which these definitions, by name, replace the learner's own."""
         return replace(self, given=self.given | sources, rebind=(*self.rebind, *sources))
 
-    def with_text(self, text: str) -> "Program":
-        """Return a copy with another text instead of the learner's."""
-        return replace(self, source=replace(self.text, text=text))
-
     @property
     def text(self) -> Source:
         """Return the text; an empty one if the files are not read yet."""
