@@ -236,8 +236,8 @@ def turns_as_far(exercise, group: str) -> None:
         gap = (result.double() - expected.tensors["result"].double()).abs()
         if not gap.max() < 0.2:  # rounding of numbers of about 3 makes a tenth of this
             said = (
-                "if x is in bfloat16, rows at large positions are turned by wrong angles; compute "
-                "the angles in float32"
+                "rows at large positions are turned by wrong angles, or by rounded ones if x is in "
+                "bfloat16. Are the angles computed in float32?"
             )
             exercise.wrong("values", said, case=case, actual=result)
 

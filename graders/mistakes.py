@@ -393,7 +393,7 @@ dropout_left_out: Nothing is dropped in training. Is dropout missing or switched
     attn_weights = self.dropout(attn_weights) -> self.dropout(attn_weights)
     or 100%
     attn_weights * keep / (1 - p) -> attn_weights
-dropout_on_scores: Dropout acts on the scores before the softmax, but a score of 0 is not hidden.
+dropout_on_scores: Dropout acts on the scores before the softmax, which gives a score of 0 a weight.
   Apply dropout to the weights.
     attn_weights = self.dropout(attn_weights) -> pass
     - torch.softmax(attn_scores / d_k**0.5, dim=-1)

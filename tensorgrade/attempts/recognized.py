@@ -21,6 +21,7 @@ from ..recognition.fingerprints import (
     with_facts,
 )
 from ..recognition.imprints import Imprint
+from ..recognition.signatures import UNSEEN
 from ..recognition.squeezed_dimensions import only_squeezed
 from .attempt import ExerciseAttempt, cached_for_results
 from .pairs import MOST_SHOWN, explaining
@@ -41,12 +42,15 @@ def sets_in_values(part: ExerciseAttempt) -> tuple[Names, ...]:
 
 @cached_for_results
 def wrong_values(part: ExerciseAttempt) -> set[str]:
-    """Return the titles of the checks that fail by wrong values."""
+    """Return the titles of the checks that fail by wrong values, on cases that show mistakes."""
+    shown = {one.case.name for one in part.seen if one.case.signature not in UNSEEN}
     failures = {check.says: part.failure(check) for check in part.checks}
     return {
         says
         for says, error in failures.items()
-        if isinstance(error, Wrong) and error.diagnosis.kind == Kind.VALUES
+        if isinstance(error, Wrong)
+        and error.diagnosis.kind == Kind.VALUES
+        and error.diagnosis.case in shown
     }
 
 

@@ -131,6 +131,6 @@ def _stays(name: str) -> str:
         )
     return (
         f"{f'`{name}`' if name else 'a tensor'} is created on the CPU even if the module and its "
-        "input are on another device; create it on the input's device (`device=`), or once, as a "
-        "buffer"
+        "input are on another device; create it on the input's device (`device=`), or register it "
+        "once as a buffer"
     )
