@@ -20,7 +20,6 @@ from ..exchange.observation import (
     Loaded,
     Observation,
     Outcome,
-    OwnParameters,
     TextFacts,
 )
 from ..exchange.references import References, Seen
@@ -30,14 +29,13 @@ from ..judging.checks import bind_checks
 from ..judging.diagnosis import Earlier
 from ..judging.own_names import in_names_of_stub
 from ..judging.submitted_text import SubmittedText
-from ..recognition.fingerprints import Fingerprints
 from ..runner.names import Assignment
 from ..runner.source import Source, Unreadable
 from ..sources.program import Program
 from .lab import Lab
-from .pairs import Pairs
 from .side import Side
 
+MOST_CHANGED = 10  # parts of the given code's syntax tree that a repair may change
 Arguments = ParamSpec("Arguments")
 Found = TypeVar("Found")
 
@@ -81,19 +79,9 @@ class Attempt:
         return replace(loaded, problems=tuple(problems))
 
     @property
-    def fingerprints(self) -> Fingerprints:
-        """The chapter's fingerprints, read only if something is wrong."""
-        return self.side.fingerprints
-
-    @property
     def public(self) -> References | None:
         """The references of the public cases, if they are there."""
         return self.side.public.references if self.side.public else None
-
-    @property
-    def pairs(self) -> Pairs | None:
-        """The search for several mistakes at once, if it is possible here."""
-        return self.side.pairs
 
     @property
     def source(self) -> Source:
@@ -230,11 +218,6 @@ class Attempt:
         """By exercise: the names that its code uses and the learner's text does not define."""
         return self.facts.names
 
-    @cached_property
-    def own_parameters(self) -> OwnParameters:
-        """The learner's parameters, by the stub's name of the callable."""
-        return self.loaded.own_parameters
-
     def place(self, line: int) -> str:
         """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""
         return self.source.place(line)
@@ -295,6 +278,17 @@ class ExerciseAttempt(CheckedExercise):
     def given_code(self) -> str:
         """The code of a find-the-bug exercise; empty if learners write all of it."""
         return self.attempt.references.bugs.get(self.name, "")
+
+    @property
+    def is_as_given(self) -> bool:
+        """True if the given code is unchanged."""
+        return bool(self.given_code) and self.attempt.facts.changes.get(self.name) == 0
+
+    @property
+    def is_rewritten(self) -> bool:
+        """True if more of the given code was changed than a repair needs, or if it is gone."""
+        changed = self.attempt.facts.changes.get(self.name, MOST_CHANGED + 1)
+        return bool(self.given_code) and changed > MOST_CHANGED
 
     @property
     def own_lines(self) -> list[tuple[int, int]]:

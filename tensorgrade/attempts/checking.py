@@ -7,7 +7,6 @@ from ..course import Check
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
 from .attempt import Attempt, ExerciseAttempt
 from .details import DETAILS, plain_fact
-from .given_code import is_as_given
 from .public_side import printed_lines, trace
 from .recognized import mistakes
 from .results import CheckResult, Results
@@ -31,7 +30,7 @@ def checked(part: ExerciseAttempt, check: Check) -> CheckResult:
 def finding_of(part: ExerciseAttempt, check: Check, error: Wrong) -> Finding:
     """Return the finding on a failed check."""
     diagnosis = error.diagnosis
-    if is_as_given(part):  # the learner has not changed the given code: it is still to do
+    if part.is_as_given:  # the learner has not changed the given code: it is still to do
         problem = f"not fixed yet: {diagnosis.problem}"
         diagnosis = replace(diagnosis, kind=Kind.TO_DO, problem=problem, id="not_fixed_yet")
     return finding_on(part, check.says, diagnosis)
@@ -56,7 +55,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     return Finding(
         asks,
         diagnosis,
-        {name: part.attempt.fingerprints.messages[name] for name in names},
+        {name: part.attempt.side.fingerprints.messages[name] for name in names},
         trace=lambda: trace(part, diagnosis.case),
         # If only the initial weights differ, all values differ, which shows no line.
         find_where=lambda: None if unfinished or other_weights else where(part, raised),

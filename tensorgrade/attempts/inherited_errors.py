@@ -76,7 +76,7 @@ def right_versions(attempt: Attempt, wrong: list[str]) -> dict[str, str]:
     An excused exercise is not replaced: it is right once those that it calls are replaced. The
     result is empty in a self-check and without the solution.
     """
-    pairs = attempt.pairs if attempt.references.hidden else None
+    pairs = attempt.side.pairs if attempt.references.hidden else None
     roots = [name for name in wrong if not attempt.exercises[name].excused_by]
     return {one: version_alone(pairs.sources[one].text, one) for one in roots} if pairs else {}
 

@@ -67,7 +67,8 @@ def has_own_names(part: ExerciseAttempt) -> bool:
 def ways_to_call(part: ExerciseAttempt) -> dict[str, list[dict[str, str]]]:
     """Return the ways to pass arguments, by the callables that no earlier exercise has decided."""
     attempt = part.attempt
-    asked, own = {part.name, *attempt.references.asked_by_name(part.name)}, attempt.own_parameters
+    asked = {part.name, *attempt.references.asked_by_name(part.name)}
+    own = attempt.loaded.own_parameters
     return {
         called: argument_ways(names, own[called])
         for called, names in attempt.chapter.parameters.items()
@@ -175,6 +176,6 @@ def names_to_try(part: ExerciseAttempt) -> list[Assignment]:
 def is_known(part: ExerciseAttempt, seen: list[Seen]) -> bool:
     """Return True if the results are those of one known mistake."""
     imprints = imprints_of(seen, part.attempt.own.signatures)
-    prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
+    prints = part.attempt.side.fingerprints.by_exercise.get(part.name, [])
     single = (one for one in prints if len(one.mistakes) == 1)
     return any(all(agrees(one, case, imprints) for case in imprints) for one in single)

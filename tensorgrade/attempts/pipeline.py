@@ -16,7 +16,6 @@ from ..course import CourseError, Exercise
 from ..exchange.observation import Outcome
 from ..exchange.text import sentence
 from .attempt import Attempt, ExerciseAttempt
-from .given_code import is_as_given
 from .recognized import mistakes, same_answers
 from .results import CheckResult, Results, is_wrong
 from .scoring import results_on
@@ -122,7 +121,7 @@ def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
     if points >= most:
         return Status.PASSED
     missing = [error and (error.missing or error.is_unwritten) for error in errors]
-    if is_as_given(part) or all(missing):
+    if part.is_as_given or all(missing):
         return Status.NOT_ATTEMPTED
     if all(errors):
         return Status.ERROR

@@ -14,8 +14,7 @@ from ..course import CourseError
 from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..recognition.fingerprints import Names, returns_only_inputs
-from .attempt import ExerciseAttempt
-from .given_code import MOST_CHANGED, is_as_given, is_rewritten
+from .attempt import MOST_CHANGED, ExerciseAttempt
 from .recognized import (
     changes_values,
     is_beside,
@@ -67,10 +66,10 @@ def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResu
     """
     _, most = sums(checks)
     if all(check.passed for check in checks):
-        share = 0.0 if is_as_given(part) else 1 - SMALL
+        share = 0.0 if part.is_as_given else 1 - SMALL
         done = [with_points(check, share * check.points, Rule.REPAIR) for check in checks]
         return [*done, small_repair_check(part, SMALL * most)]
-    if is_as_given(part):
+    if part.is_as_given:
         return without_points(checks)
     # Above 0 for checks that the learner fixed, below 0 for checks that the learner broke.
     gains = [check.points * (check.passed - check.given) for check in checks]
@@ -95,7 +94,7 @@ def without_points(checks: list[CheckResult]) -> list[CheckResult]:
 
 def small_repair_check(part: ExerciseAttempt, worth: float) -> CheckResult:
     """Return the check that a repair is small. A process that runs no code counts the changes."""
-    if not is_rewritten(part):
+    if not part.is_rewritten:
         about = Topic.REPAIR_SIZE
         return CheckResult(part.name, 0.0, True, ASKS_LITTLE, earned_points=worth, about=about)
     changed = part.attempt.facts.changes.get(part.name)
@@ -192,7 +191,7 @@ def deduction_for(part: ExerciseAttempt, mistake: str) -> float:
 
 def course_deduction(part: ExerciseAttempt, mistake: str) -> float | None:
     """Return the deduction that the course sets for a mistake, if it does."""
-    return part.attempt.fingerprints.prices.get(part.name, {}).get(mistake)
+    return part.attempt.side.fingerprints.prices.get(part.name, {}).get(mistake)
 
 
 def never_made(seen: list[Seen]) -> bool:

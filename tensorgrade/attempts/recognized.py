@@ -32,7 +32,7 @@ from .results import CheckResult
 @cached_for_results
 def sets_in_values(part: ExerciseAttempt) -> tuple[Names, ...]:
     """Return the sets of known mistakes that each explain the values; () if none does."""
-    prints, own = part.attempt.fingerprints, part.attempt.own.signatures
+    prints, own = part.attempt.side.fingerprints, part.attempt.own.signatures
     sets = recognize(part.name, part.claimed, prints, own, lambda: combinations(part).proved)
     alone = [names[0] for names in sets if len(names) == 1]
     if alone and not wrong_values(part) <= set(print_of(part, alone[0]).fails):
@@ -63,7 +63,7 @@ def mistake_sets(part: ExerciseAttempt) -> tuple[Names, ...]:
     sets, (imprints, right) = sets_in_values(part), both_imprints(part)
     if not sets and any(not right[case].matches(one) for case, one in imprints.items()):
         return ()
-    prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
+    prints = part.attempt.side.fingerprints.by_exercise.get(part.name, [])
     return with_facts(sets, prints, imprints, right)
 
 
@@ -112,7 +112,7 @@ def is_beside(part: ExerciseAttempt, check: CheckResult, names: Names) -> bool:
 
 def print_of(part: ExerciseAttempt, mistake: str) -> Fingerprint:
     """Return the fingerprint of a mistake alone."""
-    prints = part.attempt.fingerprints.by_exercise[part.name]
+    prints = part.attempt.side.fingerprints.by_exercise[part.name]
     return next(one for one in prints if one.mistakes == (mistake,))
 
 
@@ -130,14 +130,15 @@ class Combinations:
 @cached_for_results
 def combinations(part: ExerciseAttempt) -> Combinations:
     """Find sets of known mistakes that explain the results: stored pairs, or else others."""
-    pairs = part.attempt.pairs
+    pairs = part.attempt.side.pairs
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
         return Combinations()
     stored = pairs.stored(part.name, lambda: seen_in_public(part))
     shown = stored[:MOST_SHOWN]
     if found := [names for names in shown if pairs.proved(part.name, names, part.claimed)]:
         return Combinations(tuple(found), untried=len(stored) > MOST_SHOWN)
-    known, prints = pairs.sources[part.name].edits, part.attempt.fingerprints.by_exercise[part.name]
+    known = pairs.sources[part.name].edits
+    prints = part.attempt.side.fingerprints.by_exercise[part.name]
     imprints, right = both_imprints(part)
     changing = in_values(prints, right)
     singles = [p for p in changing if len(p.mistakes) == 1 and p.mistakes[0] in known]

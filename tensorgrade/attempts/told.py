@@ -83,7 +83,7 @@ def for_learner(
     hidden = part.attempt.references.hidden
     if not hidden or part.excused_by or says_nothing_hidden(part, status, first, finding):
         return finding
-    names = {name: part.attempt.fingerprints.messages[name] for name in mistakes(part)}
+    names = {name: part.attempt.side.fingerprints.messages[name] for name in mistakes(part)}
     public = None if says_all(part) else first_failure(public_checks(part))
     if public is None or public.finding is None:
         problem = Diagnosis(Kind.FACT, on_hidden_inputs(first), id="on_hidden_inputs")

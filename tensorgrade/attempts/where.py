@@ -151,7 +151,7 @@ def telling_cases(part: ExerciseAttempt, names: Names, public: References) -> li
 
 def solution_with(part: ExerciseAttempt, names: Names, entries: list[Entry]) -> Made | None:
     """Run the solution with known mistakes on public cases; None without a solution."""
-    pairs = part.attempt.pairs
+    pairs = part.attempt.side.pairs
     if pairs is None or not all(name in pairs.sources[part.name].edits for name in names):
         return None
     program = pairs.made(part.name, names)

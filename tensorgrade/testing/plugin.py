@@ -16,7 +16,6 @@ import pytest
 import torch
 
 from ..attempts.attempt import Attempt
-from ..attempts.given_code import is_as_given
 from ..attempts.maker import AttemptMaker, NoDevice
 from ..attempts.results import CheckResult, Results
 from ..attempts.scoring import results_on
@@ -199,7 +198,7 @@ class CheckItem(pytest.Item):
         part = self.attempt.exercises[self.exercise]
         results = self.config.stash[RESULTS][self.file.folder][self.exercise]
         result = self.result = next(one for one in results if one.asks == self.check.says)
-        if result.is_to_do or is_as_given(part):
+        if result.is_to_do or part.is_as_given:
             raise pytest.skip.Exception(why_skipped(part, result), _use_item_location=True)
         if result.finding is not None:
             raise Wrong(result.finding.diagnosis)

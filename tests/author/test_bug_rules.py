@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from tensorgrade.attempts.attempt import MOST_CHANGED
 from tensorgrade.attempts.points import repaired
 from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.proofs import proving
-from tensorgrade.exchange.observation import Outcome
 from tensorgrade.project import Project
 
 from .bug_course import ANSWER, NAME, with_a_bug
@@ -32,9 +32,14 @@ def test_a_build_finds_what_is_no_bug_and_no_repair(tmp_path, monkeypatch):
 
 def part(changed: int) -> SimpleNamespace:
     """An exercise of four points, of which so many parts were changed."""
-    loaded = SimpleNamespace(status=Outcome.UNREADABLE)  # so nothing else can run in its place
-    attempt = SimpleNamespace(facts=SimpleNamespace(changes={NAME: changed}), loaded=loaded)
-    return SimpleNamespace(name=NAME, attempt=attempt, given_code="code", results_cache={})
+    attempt = SimpleNamespace(facts=SimpleNamespace(changes={NAME: changed}))
+    return SimpleNamespace(
+        name=NAME,
+        attempt=attempt,
+        given_code="code",
+        is_as_given=not changed,
+        is_rewritten=changed > MOST_CHANGED,
+    )
 
 
 @pytest.mark.parametrize(

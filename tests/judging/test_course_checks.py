@@ -72,7 +72,7 @@ def test_a_mistake_is_recognized_by_it(tmp_path):
     attempt = attempt_that_gives(torch.tensor([1.0, -2.0]), own)
     (case, expected), seen = attempt.references.entries[0], attempt.exercises["negate"].seen
     found = {case.name: imprint(case, expected, seen[0][2], own.signatures)}
-    attempt.fingerprints.by_exercise["negate"] = [Fingerprint(("sign_kept",), found)]
+    attempt.side.fingerprints.by_exercise["negate"] = [Fingerprint(("sign_kept",), found)]
     assert mistakes(attempt.exercises["negate"]) == ("sign_kept",)
 
 

@@ -7,7 +7,7 @@ import ast
 import re
 from pathlib import Path
 
-from ...attempts.given_code import MOST_CHANGED
+from ...attempts.attempt import MOST_CHANGED
 from ...course import CourseError
 from ...course_sources import EXERCISE
 from ...project import Project
