@@ -393,8 +393,8 @@ dropout_left_out: Nothing is dropped in training. Is dropout missing or switched
     attn_weights = self.dropout(attn_weights) -> self.dropout(attn_weights)
     or 100%
     attn_weights * keep / (1 - p) -> attn_weights
-dropout_on_scores: Dropout acts on the scores before the softmax, which gives a score of 0 a weight.
-  Apply dropout to the weights.
+dropout_on_scores: Dropout acts on the scores before the softmax, which gives a score of 0 a
+  weight. Apply dropout to the weights.
     attn_weights = self.dropout(attn_weights) -> pass
     - torch.softmax(attn_scores / d_k**0.5, dim=-1)
     + torch.softmax(self.dropout(attn_scores / d_k**0.5), dim=-1)
@@ -687,8 +687,8 @@ softmax_detached: No gradient flows back through the result.
     or
     - exponentials / exponentials.sum(dim=dim, keepdim=True)
     + (exponentials / exponentials.sum(dim=dim, keepdim=True)).detach()
-library_softmax: It calls torch's own softmax or a related function (log_softmax, logsumexp); the
-  exercise is to write it yourself.
+library_softmax 10%: It calls torch's own softmax or a related function (log_softmax,
+  logsumexp); the exercise is to write it yourself.
     exponentials / exponentials.sum() -> torch.softmax(x, dim=0)
     or
     exponentials / exponentials.sum(dim=dim, keepdim=True) -> torch.softmax(x, dim=dim)

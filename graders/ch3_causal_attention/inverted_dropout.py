@@ -143,7 +143,7 @@ scaled_in_evaluation: The scaling happens in evaluation. Inverted dropout scales
     + if not training:
     +     return attn_weights * (1 - p)
     attn_weights * keep / (1 - p) -> attn_weights * keep
-library_dropout: It calls torch's own dropout; the exercise is to write it yourself.
+library_dropout 10%: It calls torch's own dropout; the exercise is to write it yourself.
     attn_weights * keep / (1 - p) -> nn.functional.dropout(attn_weights, p, training=True)
 not_zero_but_nan: Dropped entries become NaN: something is divided by zero.
     attn_weights * keep / (1 - p) -> attn_weights * keep / (keep * (1 - p))

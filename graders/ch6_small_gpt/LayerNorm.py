@@ -156,7 +156,7 @@ rms_norm: This is RMSNorm: the mean is not subtracted, and the mean of the squar
   of the variance.
     mean = x.mean(dim=-1, keepdim=True) -> mean = 0.0
     x.var(dim=-1, keepdim=True, unbiased=False) -> x.pow(2).mean(dim=-1, keepdim=True)
-library_norm: It calls torch's own norm; the exercise is to write it yourself.
+library_norm 10%: It calls torch's own norm; the exercise is to write it yourself.
     - normed = (x - mean) / torch.sqrt(variance + self.eps)
     + normed = nn.functional.layer_norm(x, x.shape[-1:], eps=self.eps)
 nothing_normalised: Nothing is normalised: x itself is scaled and shifted.

@@ -298,11 +298,9 @@ LATE = {"ada": "Friday, 15 January 2027, 11:59 PM"}
         (LATE, ("--zone", "Mars"), BERLIN, None, "there is no time zone Mars"),
         ({"ada": "1/2/2027, 11:59 PM"}, (), {"zone": "UTC"}, None, "the date '1/2/2027, 11:59 PM'"),
         ({"ada": "gestern"}, (), BERLIN, None, "line 2: the date 'gestern' in 'last modified"),
-        # So are deadlines without a time zone, or in an hour that does not exist or exists twice:
+        # So are deadlines without a time zone:
         ({}, (), {"deadlines": {CH1: "2027-01-15 23:59"}}, None, "names no time zone"),
         ({}, (), {"zone": "Mars"}, None, "no time zone Mars"),
-        ({}, (), BERLIN | {"deadlines": {CH1: "2027-03-28 02:30"}}, None, "does not exist"),
-        ({}, (), BERLIN | {"deadlines": {CH1: "2027-10-31 02:30"}}, None, "twice"),
     ],
 )  # fmt: skip
 def test_times_of_the_worksheet_need_a_zone(tmp_path, when, options, lateness, time, word):

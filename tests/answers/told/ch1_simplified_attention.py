@@ -120,7 +120,7 @@ TOLD = {
         "other_side_of_a_square": ([(SUM, "return exponentials / exponentials.sum(dim=dim)[None]")],
             {"names": ["keepdim_forgotten"], "unsays": "swapped"}),
         "changes_its_input": ([(SHIFT, "x.sub_(x.amax(dim, True))")],
-            {"names": ["softmax_in_place"], "line": ".sub_("}),
+            {"says": "changes the input `x` in place", "line": ".sub_("}),
     },
     "context_vector": {
         "shapes_differ": ([("attn_weights @ inputs", "(attn_weights * inputs).sum(dim=0)")],
