@@ -8,7 +8,9 @@ from ..support import Judge, Verdict, some
 ANSWERS = answers()
 OF_PEOPLE = ("learner", "open_world", "open_world4", "learner4", "other_names")
 RIGHT = [one for one in ANSWERS if one.right and one.corpus in ("right_edits", "right_answers")]
-CRAFTED = [one for one in ANSWERS if one.corpus == "wrong_edits"]
+# Wrong answers that keep all points, at most two: docs/reference/survivors.md has the reasons.
+SURVIVORS = ["wrong_edits-CausalAttention-first_token_is_only_scaled"]
+CRAFTED = [one for one in ANSWERS if one.corpus == "wrong_edits" and str(one) not in SURVIVORS]
 WRITTEN = [one for one in ANSWERS if one.corpus in OF_PEOPLE and not one.until]
 OF_ONE_RANK = [one for one in CRAFTED if one.name.startswith("right_")]
 LATER = [one for one in ANSWERS if one.until]

@@ -138,7 +138,7 @@ TOLD = {
             {"says": "`self.dropout` exists"}),
         "no_module": ([("(nn.Module)", "")], {"says": "`class CausalAttention(nn.Module):`"}),
         "batch_for_tokens": ([(SIZES, "num_tokens = x.shape[0]")],
-            {"says": "`num_tokens` from"}),
+            {"says": "size of tensor a & become wrong on"}),
         "self_no_parameter": ([("def forward(self, x", "def forward(x")],
             {"says": "`self` missing"}),
         "misspelt": ([(QUERIES, "self.W_qurey(x)")], {"says": "`W_query`?"}),
@@ -156,11 +156,11 @@ TOLD = {
         "keeps_an_earlier_call": ([
             ("attn_scores = queries",
              "self.keys = keys = keys + getattr(self, 'keys', 0)\n        attn_scores = queries"),
-        ], {"says": "earlier call", "unsays": "future"}),
+        ], {"says": "`self.keys` has shape", "unsays": "future"}),
         "keeps_the_first_keys": ([
             ("attn_scores = queries",
              "if not hasattr(self, 'kept'):\n            self.kept = keys\n        keys = self.kept\n        attn_scores = queries"),
-        ], {"names": [], "says": "earlier call"}),
+        ], {"names": [], "says": "`queries` has shape"}),
         "view_of_a_transposed_input": ([(SIZES, f"{SIZES}\n        x = x.view(-1).view(x.shape)")],
             {"says": "`reshape`"}),
         "only_two_texts": ([(SIZES, f"x = x[:2]\n        {SIZES}")],
@@ -177,20 +177,20 @@ TOLD = {
         "mask_of_another_size": ([
             ("torch.ones(context_length, context_length)", "torch.ones(1024, 1024)"),
         ], {"says": "(1024, 1024)"}),
-        "fixed_rate": ([("nn.Dropout(dropout)", "nn.Dropout(0.4)")], {"says": "p is 0.3"}),
+        "fixed_rate": ([("nn.Dropout(dropout)", "nn.Dropout(0.4)")], {"says": "of the entries is dropped, but p is"}),
         "renormalised": ([
             (MIX, "return (attn_weights / attn_weights.sum(-1, keepdim=True)) @ values"),
         ], {"says": "NaN"}),
         "default_bias": ([("qkv_bias: bool = False", "qkv_bias: bool = True")],
             {"says": "biases although"}),
         "mask_cut_in_one_dimension": ([(CUT, "self.mask[:, :num_tokens]")],
-            {"says": "attention scores", "line": "self.mask[:, :num_tokens]"}),
+            {"says": "become wrong on", "line": "self.mask[:, :num_tokens]"}),
         "number_called": ([("self.dropout = nn.Dropout(dropout)", "self.dropout = dropout")],
             {"says": "plain number", "line": "self.dropout(attn_weights)"}),
         "mask_made_in_one_line": ([
             (FUTURE, "torch.ones(context_length, context_length).tril(-1) == 0"),
             ("-torch.inf", "-1e30"),
-        ], {"says": "see the future", "unsays": "swapped"}),
+        ], {"says": "become wrong on", "unsays": "swapped"}),
         "mask_stays_on_the_cpu": ([
             (MADE, f"{MADE}{INDENT}self.hidden = future.bool()"),
             (CUT, CUT.replace("mask", "hidden")),

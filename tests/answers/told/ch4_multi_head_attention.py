@@ -80,7 +80,7 @@ TOLD = {
             "class Uneven(ValueError):\n    pass",
         ], {"points": (1, 1)}),
         "refuses_the_even_ones": ([("num_heads != 0", "num_heads == 0")],
-            {"says": "divisible", "line": "num_heads == 0"}),
+            {"says": "divisible"}),
         "self_missing": ([(QUERIES, QUERIES.replace("self.num_heads", "num_heads"))],
             {"says": "`self.num_heads` exists"}),
         "sizes_of_heads_swapped": ([
