@@ -148,7 +148,10 @@ RIGHT = {
     "columns": with_cells(cell("markdown", f"{'a|' * 3000}\n{'-|' * 3000}\n" + "|||\n" * 300)),
 }
 # Python's own parser gives up on this, and what colours code takes hours.
-CODE = with_cells(cell("code", "a." * 20_000), *[cell("code", "a." * 4900)] * 90)
+RUN = {"outputs": [], "execution_count": None}  # what each code cell has
+CODE = with_cells(
+    cell("code", "a." * 20_000, **RUN), *[cell("code", "a." * 4900, **RUN) for _ in range(90)]
+)
 NONE = {
     "odd_metadata": whole(metadata=[1], nbformat_minor="x"),
     "odd_cells": with_cells(
