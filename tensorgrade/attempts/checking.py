@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from ..course import Check
+from ..judging.checks.modules import START
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
 from .attempt import Attempt, ExerciseAttempt
 from .details import DETAILS, plain_fact
@@ -39,7 +40,7 @@ def finding_of(part: ExerciseAttempt, check: Check, error: Wrong) -> Finding:
 def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Finding:
     """Return everything to report about a failed check. asks: the check's description."""
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-    other_weights = diagnosis.id == "wrong_start"
+    other_weights = diagnosis.id == START
     hidden = part.attempt.references.hidden
     if not hidden:
         for add in DETAILS:

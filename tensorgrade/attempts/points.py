@@ -119,7 +119,9 @@ def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Che
     if part.excused_by or state_of(checks) != State.WRONG:
         return checks
     if not mistakes(part) and is_only_squeezed(part):
-        return shared_out(part, checks, (), SQUEEZED, Rule.LOST_DIMENSIONS)
+        earned, most = sums([check for check in checks if not is_beside(part, check, ())])
+        cost = min(SQUEEZED, 1 - earned / most) if most else 0.0
+        return shared_out(part, checks, (), cost, Rule.LOST_DIMENSIONS)
     deducted = [
         shared_out(part, checks, names, deduction(part, names), Rule.MISTAKE)
         for names in mistake_sets(part)
@@ -132,7 +134,7 @@ def shared_out(
 ) -> list[CheckResult]:
     """Return the checks if these mistakes cost a share of the exercise.
 
-    What fails beside them costs its points; all others earn the same share of theirs.
+    A check that fails beside them costs its points. All others earn the same share of theirs.
     """
     told = marked(part, checks, names)
     beside = {check.asks for check in told if is_beside(part, check, names)}
@@ -163,15 +165,11 @@ def deduction(part: ExerciseAttempt, names: Names) -> float:
     facts beside them are added. Mistakes inherited from an earlier exercise are deducted only
     there.
     """
-    shares = deductions(part, names)
+    own = (name for name in names if name not in part.inherited)
+    shares = {name: deduction_for(part, name) for name in own}
     left = math.prod(1 - share for name, share in shares.items() if changes_values(part, name))
     facts = sum(share for name, share in shares.items() if not changes_values(part, name))
     return min(1.0, 1 - left + facts)
-
-
-def deductions(part: ExerciseAttempt, names: Names) -> dict[str, float]:
-    """Return the share that each of these mistakes costs alone, without inherited ones."""
-    return {name: deduction_for(part, name) for name in names if name not in part.inherited}
 
 
 def deduction_for(part: ExerciseAttempt, mistake: str) -> float:
@@ -181,17 +179,13 @@ def deduction_for(part: ExerciseAttempt, mistake: str) -> float:
     returns its input unchanged, because that computes nothing, or if no object of the class could
     be created, because then nothing else ran. The course's own deduction comes first.
     """
-    if (own := course_deduction(part, mistake)) is not None:
-        return own
+    prices = part.attempt.side.fingerprints.prices.get(part.name, {})
+    if mistake in prices:
+        return prices[mistake]
     if returns_only_inputs(part.claimed) or never_made(part.claimed):
         return 1.0
     least = LEAST if changes_values(part, mistake) else 0.0
     return min(MOST, max(least, print_of(part, mistake).share))
-
-
-def course_deduction(part: ExerciseAttempt, mistake: str) -> float | None:
-    """Return the deduction that the course sets for a mistake, if it does."""
-    return part.attempt.side.fingerprints.prices.get(part.name, {}).get(mistake)
 
 
 def never_made(seen: list[Seen]) -> bool:

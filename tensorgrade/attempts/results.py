@@ -88,7 +88,7 @@ def first_failure(results: list[CheckResult]) -> CheckResult | None:
     return min(wrong, key=how_telling, default=next(iter(failed), None))
 
 
-LEAST_TELLING = 9
+LEAST_TELLING = 9  # larger than any `telling` of a finding
 
 
 def how_telling(result: CheckResult) -> int:

@@ -1,4 +1,4 @@
-"""What one side, `graders/` or `exercises/`, knows of a chapter: its cases and its mistakes."""
+"""One side of a chapter, `graders/` or `exercises/`: its cases and its known mistakes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from .pairs import Pairs
 
 
 def nothing() -> None:
-    """Return None: of a side that stands alone."""
+    """Return None, for a side without learners' cases or without a search."""
 
 
 @dataclass
 class Side:
-    """The references of a chapter, and what is read only if an answer is wrong.
+    """The references of a chapter, and three things that are read only for a wrong answer.
 
     own: the course's own checks and signatures. read: returns the fingerprints, which take a while
     to read. learners: returns the side of the learners, if it is another one. search: returns the
