@@ -1,6 +1,7 @@
 """The commands for instructors: grade a class, and exchange files with course systems."""
 
 import json
+import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -74,6 +75,7 @@ def grade(
         tuple(chapter or ()),
         section=own,
     )
+    os.umask(0o077)  # results are for their owner only
     goes_on = f"Results so far are in {out}; run the same command to continue."
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)

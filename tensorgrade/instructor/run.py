@@ -3,7 +3,6 @@
 It may be interrupted and repeated at any time. Two runs into the same folder do no harm.
 """
 
-import os
 import zipfile
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -122,10 +121,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: ClassProgress) -
 
 
 def prepare_to_grade(submitted: Path, out: Path, run: Run) -> Course:
-    """Return the course. Raises CourseError for impossible options and a course with errors.
-
-    What this process writes from now on is readable for its owner only.
-    """
+    """Return the course. Raises CourseError for impossible options and a course with errors."""
     if run.jobs < 0:
         raise CourseError(f"--jobs must be a number of processes or 0, not {run.jobs}")
     if not submitted.is_dir():
@@ -135,7 +131,6 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> Course:
     course = load_course(run.setup.tests)
     if not run.scheduler:
         is_locked(course.isolation, run.setup.isolation, choose_device(run.setup.device))
-    os.umask(0o077)
     return course
 
 

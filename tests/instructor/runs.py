@@ -154,7 +154,7 @@ class PowerCut(BaseException):
 def run_here(*words: object, cwd: Path) -> subprocess.CompletedProcess:
     """Run a command in this process; return its status and what it writes."""
     said, wrong = io.StringIO(), io.StringIO()
-    before = Path.cwd(), sys.argv, sys.excepthook
+    before = Path.cwd(), os.umask(0o022), sys.argv, sys.excepthook
     sys.argv = ["tensorgrade", *map(str, words)]
     os.chdir(cwd)
     try:
@@ -165,7 +165,8 @@ def run_here(*words: object, cwd: Path) -> subprocess.CompletedProcess:
         status = int(end.code or 0)
     finally:
         os.chdir(before[0])
-        _, sys.argv, sys.excepthook = before
+        os.umask(before[1])
+        *_, sys.argv, sys.excepthook = before
     return subprocess.CompletedProcess(words, status, said.getvalue(), wrong.getvalue())
 
 

@@ -135,7 +135,7 @@ TOLD = {
         ], {"line": "[None], dim=0)[0]"}),
     },
     "simplified_self_attention": {
-        "loop": (LOOP_OVER_TOKENS, {"points": (0.9, 0.9), "names": ["loop_over_tokens"]}),
+        "loop": (LOOP_OVER_TOKENS, {"points": (0.95, 0.95), "names": ["loop_over_tokens"]}),
         "results_swapped": ([(BOTH, "return attn_weights, context_vecs")],
             {"says": "order", "line": "return attn_weights, context_vecs"}),
         "three_results": ([(BOTH, f"{BOTH}, 'done'")], {"says": "3 results"}),
