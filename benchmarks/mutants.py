@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tensorgrade.attempts.pipeline import verdict_or_points  # noqa: E402
-from tensorgrade.attempts.scoring import run_and_score  # noqa: E402
+from tensorgrade.attempts.scoring import judged_on  # noqa: E402
 from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
@@ -57,9 +57,8 @@ def graded(names: list[str], count: int, seed: int) -> Iterator[Graded]:
             for edit in drawn(text, exercise.name, count, seed) if asked else ():
                 source = Source(edit.text, f"{chapter.name}.py")
                 attempt = grader.maker.attempt_from_source(chapter.name, source)
-                results = run_and_score(attempt, exercise.name)
-                part = attempt.exercises[exercise.name]
-                found = verdict_or_points("mutant", exercise, part, results)
+                (judged,) = judged_on(attempt, [exercise.name]).values()
+                found = verdict_or_points("mutant", judged)
                 attempt.lab.close()
                 yield Graded(
                     exercise.name,

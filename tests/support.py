@@ -25,7 +25,7 @@ import torch
 from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
 from tensorgrade.attempts.recognized import mistakes
-from tensorgrade.attempts.scoring import results_on
+from tensorgrade.attempts.scoring import judged_on
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.author.mistakes import known, told_apart
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
@@ -243,19 +243,15 @@ class Judge:
         grader = self.grader(public)
         files = SubmittedFiles("somebody", chapter, f"{chapter}.py", text.encode())
         attempt = grader.attempt(files)
-        asked = [one for one in attempt.chapter.exercises if not exercises or one.name in exercises]
         try:
-            results = results_on(attempt, *exercises)
             found = {}
-            for exercise in asked:
-                part = attempt.exercises[exercise.name]
-                own = results[exercise.name]
+            for name, judged in judged_on(attempt, exercises or attempt.exercises).items():
                 if explain:
-                    row = verdict("somebody", exercise, part, own).row()
+                    row = verdict("somebody", judged).row()
                 else:
-                    row = unexplained_verdict("somebody", exercise, part, own).row()
-                    row["mistakes"] = list(mistakes(part))
-                found[exercise.name] = verdict_of(row)
+                    row = unexplained_verdict("somebody", judged).row()
+                    row["mistakes"] = list(mistakes(judged.answer))
+                found[name] = verdict_of(row)
             return found
         finally:
             attempt.lab.close()

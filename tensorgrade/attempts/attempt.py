@@ -1,10 +1,10 @@
-"""An attempt: one learner's version of a chapter's code, as the checks see it.
+"""An attempt: one learner's version of a chapter's code, and an answer for each exercise of it.
 
-    run(attempt)                                          # load the file, run the cases: once
-    attempt.exercises["normalise"].agrees("values")       # a check reads what was seen
+    answer = answer_to(attempt, "normalise")     # naming.py: load the file, run the cases, once
+    answer.agrees("values")                      # a check reads what was seen
 
-The other modules of this folder find out more about an exercise: mistakes, the first wrong value
-and a repair. Their functions take an `ExerciseAttempt`.
+Neither changes once it is made. The other modules of this folder find out more about an answer:
+mistakes, the first wrong value and a repair. Their functions take an `Answer`.
 """
 
 from collections.abc import Callable
@@ -15,18 +15,11 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ..course import Chapter, Check, Course, Tolerance
 from ..exchange.cases import Case
-from ..exchange.observation import (
-    CaughtError,
-    Loaded,
-    Observation,
-    Outcome,
-    TextFacts,
-)
+from ..exchange.observation import CaughtError, Loaded, Looked, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.traces import with_stages
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
-from ..judging.diagnosis import Earlier
 from ..judging.own_names import in_names_of_stub
 from ..judging.submitted_text import SubmittedText
 from ..runner.names import Assignment
@@ -41,42 +34,69 @@ Found = TypeVar("Found")
 
 
 class Attempt:
-    """A learner's code for one chapter, the lab that runs it, and the side that judges it."""
+    """A learner's code for one chapter, the lab that runs it, and the side that judges it.
 
-    def __init__(self, lab: Lab, program: Program, course: Course, side: Side):
-        self.lab, self.program, self.course, self.side = lab, program, course, side
+    of: the attempt on hidden cases, if this is the same file on public ones. answers: those given
+    so far, by exercise, in the order in which they ran.
+    """
+
+    def __init__(
+        self, lab: Lab, handed: Program, course: Course, side: Side, of: "Attempt | None" = None
+    ):
+        self.lab, self.handed, self.course, self.side, self.of = lab, handed, course, side, of
         self.references, self.own = side.references, side.own
         # By dtype, for the device that the learner's code runs on.
         self.tolerances: dict[str, Tolerance] = course.tolerances[lab.device]
-        self.for_learners = not side.references.hidden  # False: checks without points do not count
+        # False: checks without points do not count.
+        self.for_learners = not (side.references.hidden or of)
         self.chapter: Chapter = course.chapter(side.references.chapter)
-        # By find-the-bug exercise, the program with its definition alone. By program, a copy of it
-        # that runs public cases only, so that its process sees no hidden case.
-        self.alone: dict[str, Program] = {}
-        self.copies: dict[Program, Program] = {}
-        self.loaded = Loaded(Outcome.UNREACHED)
-        self.assigned = Assignment()  # names that earlier exercises have decided (naming.py)
-        self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
+        self.exercises = [exercise.name for exercise in self.chapter.exercises]
+        self.answers: dict[str, Answer] = {}
 
-    def load_once(self) -> None:
-        """Load the file, unless that has been done."""
-        if self.loaded.status == Outcome.UNREACHED:
-            self.loaded = self.load()
-
-    def load(self) -> Loaded:
-        """Read and load the learner's file; its errors get the line numbers of that file."""
+    @cached_property
+    def facts(self) -> Looked:
+        """The learner's text and the facts about it; a reason if there is no text."""
         try:
-            if not isinstance(self.program.source, Source):
-                looked = self.lab.look(self.program, self.references.bugs)
-                self.program, self.facts = replace(self.program, source=looked.source), looked
+            return self.of.facts if self.of else self.lab.look(self.handed, self.references.bugs)
         except Unreadable as error:
-            return Loaded(Outcome.UNREADABLE, reason=str(error))
+            return Looked(reason=str(error), source=self.handed.text)
+
+    @cached_property
+    def program(self) -> Program:
+        """The file as it runs before any of its names are decided."""
+        return replace(self.handed, source=self.facts.source)
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The result of loading the file; its errors have the line numbers of that file."""
+        if self.of:
+            return self.of.loaded
+        if self.facts.reason:
+            return Loaded(Outcome.UNREADABLE, reason=self.facts.reason)
         loaded = self.lab.load(self.program)
         problems = [
             replace(one, error=self.submitted.with_source_line(one.error))
             for one in loaded.problems
         ]
         return replace(loaded, problems=tuple(problems))
+
+    @cached_property
+    def programs(self) -> list[Program]:
+        """The programs so far. Each is loaded anew, so that one that is needed again is kept."""
+        return [self.program]
+
+    def under(self, names: Assignment, alone: tuple[str, str] | None = None) -> Program:
+        """Return the program with these names for the learner's, and perhaps a definition alone."""
+        made = (one for one in self.programs if (one.assigned, one.alone) == (names, alone))
+        if found := next(made, None):
+            return found
+        self.programs.append(replace(self.program, assigned=names, alone=alone))
+        return self.programs[-1]
+
+    @property
+    def latest(self) -> "Answer | None":
+        """The answer that ran last. Names that it has decided hold for the exercises after it."""
+        return next(reversed(self.answers.values()), None)
 
     @property
     def public(self) -> References | None:
@@ -85,8 +105,8 @@ class Attempt:
 
     @property
     def source(self) -> Source:
-        """The learner's text, and where its lines are; empty until it is read."""
-        return self.program.text
+        """The learner's text, and where its lines are; empty if it cannot be read."""
+        return self.facts.source
 
     @cached_property
     def submitted(self) -> SubmittedText:
@@ -103,9 +123,7 @@ class Attempt:
 
     @cached_property
     def on_public_cases(self) -> "Attempt | None":
-        """The same file judged by the public cases.
-
-        None if there are none, if this attempt already uses them, or if the file did not load.
+        """The same file judged by the public cases; None if there are none, or nothing loaded.
 
         They run in a process that sees no hidden case. Names are decided on them alone. Otherwise
         learner code could choose names to reveal what it has seen.
@@ -113,53 +131,7 @@ class Attempt:
         public = self.side.public if self.references.hidden else None
         if public is None or self.loaded.status != Outcome.LOADED:
             return None
-        program = replace(self.program, assigned=Assignment())
-        other = Attempt(self.lab, program, self.course, public)
-        other.loaded, other.facts = self.loaded, self.facts
-        other.for_learners = False
-        return other
-
-    def run_all_cases(self, name: str, program: Program | None = None) -> list[Seen]:
-        """Run every case of an exercise, and return the results as the process claims them.
-
-        program: runs instead of the attempt's own; it is the same file with substitutes.
-        """
-        entries = [entry for entry in self.references.entries if entry[0].exercise == name]
-        if self.loaded.status == Outcome.LOADED:
-            # A stalled exercise before this one may have ended the process. Then a fresh one
-            # starts.
-            observed = self.observed(name, [case for case, _ in entries], program)
-        else:
-            observed = [Observation(self.loaded.status)] * len(entries)
-        return [
-            Seen(case, expected, in_names_of_stub(expected, got, self.program.assigned.weights))
-            for (case, expected), got in zip(entries, observed, strict=True)
-        ]
-
-    def observed(self, name: str, cases: list[Case], program: Program | None) -> list[Observation]:
-        """Return a program's results on the cases of an exercise; by default its own program's."""
-        program = program or self.program_of(name)
-        if program is not self.program and name in self.references.bugs:
-            loaded = self.lab.load(program)
-            if failure := loaded.failure_of(name):  # its definition may need the rest of the file
-                return [Observation(Outcome.ANSWERED, error=failure)] * len(cases)
-        return self.lab.run(program, cases)
-
-    def program_of(self, name: str) -> Program:
-        """Return the program that runs an exercise; for given code, with its definition alone."""
-        given = self.references.bugs.get(name)
-        if given is None:
-            return self.program
-        return self.alone.setdefault(name, replace(self.program, alone=(name, given)))
-
-    def assign(self, names: Assignment) -> bool:
-        """Run the learner's code under these names from now on; return True if they are new."""
-        self.assigned = names
-        if names == self.program.assigned:
-            return False
-        self.lab.end(self.program)
-        self.program = replace(self.program, assigned=names)
-        return True
+        return Attempt(self.lab, self.handed, self.course, public, of=self)
 
     def called_before(self, name: str) -> list[str]:
         """Return the earlier exercises that one exercise calls, as the learner's process reports.
@@ -168,50 +140,13 @@ class Attempt:
         """
         asked = {name, *self.references.asked_by_name(name)}
         called = asked.union(*(self.loaded.calls.get(one, ()) for one in asked))
-        names = list(self.exercises)
-        return [earlier for earlier in names[: names.index(name)] if earlier in called]
-
-    def run_public(self, cases: list[Case]) -> list[Observation]:
-        """Return the results of public cases, from a process that has seen no hidden case.
-
-        Such a process cannot repeat anything about hidden cases. cases: all of the same exercise.
-        """
-        return self.lab.run(self.apart(cases[0].exercise), cases) if cases else []
-
-    def apart(self, name: str) -> Program:
-        """Return the program that runs public cases of an exercise, and that sees no hidden one."""
-        program = self.program_of(name)
-        if not self.references.hidden:
-            return program
-        return self.copies.setdefault(program, replace(program))
-
-    def rerun(self, name: str, case_name: str) -> Observation | None:
-        """Run a public case of an exercise again, and record what happens inside its calls.
-
-        Return None if the attempt has no such case, if the file did not load, or if the cases are
-        hidden. On hidden cases, the data come from the learner's process, so they could repeat
-        hidden inputs.
-        """
-        seen = self.exercises[name].seen
-        case = next((one.case for one in seen if one.case.name == case_name), None)
-        if case is None or self.loaded.status != Outcome.LOADED or self.references.hidden:
-            return None
-        (observed,) = self.lab.run(self.program_of(name), [with_stages(case)])
-        return observed
+        return [one for one in self.exercises[: self.exercises.index(name)] if one in called]
 
     @cached_property
     def definitions(self) -> list[tuple[int, int, list[str]]]:
         """(first line, last line, names) of each top-level statement of the learner's text."""
         most = len(self.submitted.lines)
         return [(a, b, names) for names, a, b in self.facts.spans if b <= most]
-
-    @cached_property
-    def facts(self) -> TextFacts:
-        """The facts about the learner's text."""
-        try:
-            return self.lab.look(self.program, self.references.bugs)
-        except Unreadable:
-            return TextFacts()
 
     @property
     def names(self) -> dict[str, list[str]]:
@@ -227,37 +162,34 @@ class Attempt:
         return self.source.cell(line) is not None
 
 
-class ExerciseAttempt(CheckedExercise):
-    """One exercise of an attempt: the results of its cases, and the checks on them."""
+class Answer(CheckedExercise):
+    """One exercise of an attempt: the results of its cases, and the checks on them.
+
+    program: it gave the results. claimed: the results of all cases as the learner's process reports
+    them; in `seen`, errors have the line numbers of the submitted file. names: those that are
+    decided by now. right_versions: sources that replaced wrong earlier exercises, by name.
+    """
 
     attempt: Attempt
 
-    def __init__(self, attempt: Attempt, name: str):
-        self.attempt, self.name = attempt, name
-        # The results of all cases as the learner's process reports them. In `seen`, errors have the
-        # line numbers of the submitted file.
-        self.claimed: list[Seen] = []
-        self.seen: list[Seen] = []
-        # The earlier exercise that is the only cause of this one's errors (inherited_errors.py),
-        # and the mistakes of the earlier exercises that are called.
-        self.excused_by, self.inherited = "", set[str]()
-        self.noted: Earlier | None = None  # about an earlier exercise that is wrong
-        # Sources that replace wrong earlier exercises, by name (inherited_errors.py).
-        self.right_versions: dict[str, str] = {}
-        # Cached results of functions in this folder. Those in `results_cache` depend on the results
-        # of the cases, those in `file_cache` only on the file.
-        self.results_cache: dict[tuple, Any] = {}
-        self.file_cache: dict[tuple, Any] = {}
+    def __init__(
+        self,
+        attempt: Attempt,
+        name: str,
+        program: Program,
+        claimed: list[Seen],
+        names: Assignment | None = None,
+        right_versions: dict[str, str] | None = None,
+    ):
+        self.attempt, self.name, self.program, self.claimed = attempt, name, program, claimed
+        self.names, self.right_versions = names or program.assigned, right_versions or {}
+        self.seen = [attempt.with_source_line(one) for one in claimed]
+        self.known: dict[tuple, Any] = {}  # what functions of this folder found out, see `once`
         bind_checks(self, attempt.own.checks)
 
-    def judge_by(self, claimed: list[Seen], right_versions: dict[str, str] | None = None) -> None:
-        """Judge the exercise by these results of all cases, from this run or another one.
-
-        right_versions: sources that replaced some of the learner's own definitions in that run.
-        """
-        self.claimed, self.right_versions = claimed, right_versions or {}
-        self.seen = [self.attempt.with_source_line(seen) for seen in claimed]
-        self.results_cache.clear()
+    def under(self, names: Assignment) -> "Answer":
+        """Return this answer with these names decided."""
+        return Answer(self.attempt, self.name, self.program, self.claimed, names)
 
     @property
     def checks(self) -> list[Check]:
@@ -273,6 +205,28 @@ class ExerciseAttempt(CheckedExercise):
         except Exception as error:
             return error
         return None
+
+    def run_public(self, cases: list[Case]) -> list[Observation]:
+        """Return the results of public cases of the exercise, under its names.
+
+        They run in a process that has seen no hidden case, so it cannot repeat anything about one.
+        """
+        open_one = self.attempt.on_public_cases or self.attempt
+        return open_one.lab.run(open_one.under(self.program.assigned, self.program.alone), cases)
+
+    def rerun(self, case_name: str) -> Observation | None:
+        """Run a public case of the exercise again, and record what happens inside its calls.
+
+        Return None if there is no such case, if the file did not load, or if the cases are hidden.
+        On hidden cases, the data come from the learner's process, so they could repeat hidden
+        inputs.
+        """
+        case = next((one.case for one in self.seen if one.case.name == case_name), None)
+        attempt = self.attempt
+        if case is None or attempt.loaded.status != Outcome.LOADED or attempt.references.hidden:
+            return None
+        (observed,) = attempt.lab.run(self.program, [with_stages(case)])
+        return observed
 
     @property
     def given_code(self) -> str:
@@ -320,27 +274,48 @@ class ExerciseAttempt(CheckedExercise):
         return inside and others.isdisjoint(chain.from_iterable(around))
 
 
-Find: TypeAlias = Callable[Concatenate[ExerciseAttempt, Arguments], Found]
+def ran(
+    attempt: Attempt,
+    name: str,
+    program: Program,
+    names: Assignment | None = None,
+    right_versions: dict[str, str] | None = None,
+) -> Answer:
+    """Run every case of an exercise in a program; return the answer. See Answer for the others."""
+    entries = attempt.references.of(name)
+    cases = [case for case, _ in entries]
+    claimed = [
+        Seen(case, expected, in_names_of_stub(expected, got, program.assigned.weights))
+        for (case, expected), got in zip(entries, observed(attempt, program, cases), strict=True)
+    ]
+    return Answer(attempt, name, program, claimed, names, right_versions)
 
 
-def cached_for_results(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
-    """Cache a function's results for an exercise until `judge_by` replaces the cases' results."""
-    return cached("results_cache", find)
+def observed(attempt: Attempt, program: Program, cases: list[Case]) -> list[Observation]:
+    """Return the results of cases as the learner's process claims them.
+
+    A stalled exercise before this one may have ended the process. Then a fresh one starts.
+    """
+    if attempt.loaded.status != Outcome.LOADED:
+        return [Observation(attempt.loaded.status)] * len(cases)
+    if program.alone:  # the definition may need the rest of the file
+        name, _ = program.alone
+        if failure := attempt.lab.load(program).failure_of(name):
+            return [Observation(Outcome.ANSWERED, error=failure)] * len(cases)
+    return attempt.lab.run(program, cases)
 
 
-def cached_for_file(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
-    """Cache a function's results for an exercise of an attempt, whose file never changes."""
-    return cached("file_cache", find)
+Find: TypeAlias = Callable[Concatenate[Answer, Arguments], Found]
 
 
-def cached(store: str, find: Find[Arguments, Found]) -> Find[Arguments, Found]:
-    """Return a function about an exercise with a cache. store: the attribute with the cache."""
+def once(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
+    """Return a function about an answer that is called once for the same arguments."""
 
     @wraps(find)
-    def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
-        known, key = getattr(part, store), (find.__name__, *args, *kwargs.items())
-        if key not in known:
-            known[key] = find(part, *args, **kwargs)
-        return known[key]
+    def known(answer: Answer, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
+        key = (find.__name__, *args, *kwargs.items())
+        if key not in answer.known:
+            answer.known[key] = find(answer, *args, **kwargs)
+        return answer.known[key]
 
-    return once
+    return known

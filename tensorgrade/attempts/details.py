@@ -13,60 +13,60 @@ from ..exchange.text import joined, listed
 from ..exchange.traces import read_trace, with_stages
 from ..judging.diagnosis import Diagnosis
 from ..runner.tracing import changes_its_input
-from .attempt import ExerciseAttempt, cached_for_file
+from .attempt import Answer, once
 from .where import counted_lines, lines_of_changes
 
 
-def works_in_place(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
+def works_in_place(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
     """Return the diagnosis with the lines that overwrite a tensor, if there are any."""
-    place, error = part.attempt.place, diagnosis.error
+    place, error = answer.attempt.place, diagnosis.error
     # A value was overwritten that a gradient needs. torch raises this error in the backward pass,
     # so it has no line of the learner's file.
     lacks_a_copy = error and not error.line and "modified by an inplace operation" in error.text
-    if lacks_a_copy and (lines := lines_in_place(part)):
+    if lacks_a_copy and (lines := lines_in_place(answer)):
         verb = "overwrite" if len(lines) > 1 else "overwrites"
         said = f"{listed(map(place, lines))} {verb} a tensor in place"
         return replace(diagnosis, problem=joined(diagnosis.problem, said), line=lines[0])
     if diagnosis.id == "changes_input":
-        lines_by_name = changing_lines(part, diagnosis.case)
+        lines_by_name = changing_lines(answer, diagnosis.case)
         if line := lines_by_name.get(diagnosis.about):
             return replace(diagnosis, line=line)
     return diagnosis
 
 
-@cached_for_file
-def lines_in_place(part: ExerciseAttempt) -> list[int]:
+@once
+def lines_in_place(answer: Answer) -> list[int]:
     """Return the lines that write into a tensor when public cases run."""
-    public = part.attempt.public
+    public = answer.attempt.public
     entries = public.traced_cases if public else []
-    cases = [case for case, _ in entries if case.exercise == part.name]
-    traces = map(read_trace, part.attempt.run_public(cases))
+    cases = [case for case, _ in entries if case.exercise == answer.name]
+    traces = map(read_trace, answer.run_public(cases))
     stages = (stage for trace in traces for stage in trace.stages)
     lines = {one.line for one in stages if one.line and changes_its_input(one.operation)}
-    return sorted(line for line in lines if not part.attempt.submitted.is_making(line))
+    return sorted(line for line in lines if not answer.attempt.submitted.is_making(line))
 
 
-def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
+def changing_lines(answer: Answer, name: str) -> dict[str, int]:
     """Return, by argument, the line that changes it on the public cases of a case's group."""
-    seen = part.attempt.run_public(public_cases_like(part, name))
-    lines = range(1, len(part.attempt.submitted.lines) + 1)
+    seen = answer.run_public(public_cases_like(answer, name))
+    lines = range(1, len(answer.attempt.submitted.lines) + 1)
     return {changed: at for one in seen for changed, at in lines_of_changes(one) if at in lines}
 
 
-def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
+def public_cases_like(answer: Answer, name: str) -> list[Case]:
     """Return the public cases of a case's group, with calls that record what happens inside."""
-    public = part.attempt.public
-    groups = {seen.case.group for seen in part.seen if seen.case.name == name}
-    entries = public.of(part.name) if public else []
+    public = answer.attempt.public
+    groups = {seen.case.group for seen in answer.seen if seen.case.name == name}
+    entries = public.of(answer.name) if public else []
     return [with_stages(case) for case, _ in entries if case.group in groups]
 
 
-def still_raises(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
+def still_raises(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
     """Name the line that still raises NotImplementedError although there is code around it."""
     line = diagnosis.error.line if diagnosis.error else None
     if diagnosis.id != "not_written" or not line:
         return diagnosis
-    text, still = part.attempt.submitted, "still raises NotImplementedError"
+    text, still = answer.attempt.submitted, "still raises NotImplementedError"
     if text.goes_on_below(line):
         problem = f"{still}, so the code below it never runs"
     elif not text.comes_behind_code(line):
@@ -75,45 +75,45 @@ def still_raises(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
         problem = f"{still} at the end of `__init__`: delete it"
     else:
         problem = f"{still} after your code: return the result there instead"
-    told = f"{part.attempt.place(line)} {problem}"
+    told = f"{answer.attempt.place(line)} {problem}"
     return replace(diagnosis, problem=told, id="still_raises", line=line)
 
 
-def stops_gradients(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
+def stops_gradients(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
     """Name the line that stops all gradients, if there is exactly one."""
     if diagnosis.id != "no_gradient":
         return diagnosis
-    lines = chain(*(range(first, last + 1) for first, last in part.own_lines))
-    cuts = part.attempt.submitted.cuts(lines)
+    lines = chain(*(range(first, last + 1) for first, last in answer.own_lines))
+    cuts = answer.attempt.submitted.cuts(lines)
     if len(cuts) != 1:
         return diagnosis
     ((line, word),) = cuts
-    cut = f"`{word}` on {part.attempt.place(line)} lets no gradient through"
+    cut = f"`{word}` on {answer.attempt.place(line)} lets no gradient through"
     return replace(diagnosis, problem=joined(diagnosis.problem, cut), line=line)
 
 
-def shows_forbidden_call(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
+def shows_forbidden_call(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
     """Name the first line of the exercise with a forbidden call, and the call."""
     if not diagnosis.forbidden:
         return diagnosis
-    lines = chain(*(range(first, last + 1) for first, last in part.own_lines))
-    found = part.attempt.submitted.using(diagnosis.forbidden, lines)
+    lines = chain(*(range(first, last + 1) for first, last in answer.own_lines))
+    found = answer.attempt.submitted.using(diagnosis.forbidden, lines)
     return replace(diagnosis, line=found[0], call=found[1]) if found else diagnosis
 
 
-@cached_for_file
-def plain_fact(part: ExerciseAttempt) -> tuple[str, int] | None:
+@once
+def plain_fact(answer: Answer) -> tuple[str, int] | None:
     """Return a message about a fault that the exercise's text shows, and its line.
 
     Such a fault is a value that is computed but not used, or a return that ends a loop too early.
     Return None if there is no such fault or more than one.
     """
-    if part.given_code:  # finding the place of the mistake is the exercise
+    if answer.given_code:  # finding the place of the mistake is the exercise
         return None
-    facts, lines, place = part.attempt.facts, counted_lines(part), part.attempt.place
+    facts, lines, place = answer.attempt.facts, counted_lines(answer), answer.attempt.place
     idle, early = ([at for at in found if at in lines] for found in (facts.idle, facts.early))
     if len(idle) == 1:
-        code = part.attempt.submitted.code(idle[0]).strip()
+        code = answer.attempt.submitted.code(idle[0]).strip()
         kept = f"the result of `{code}` is neither stored nor returned"
         return f"{place(idle[0])} has no effect: {kept}", idle[0]
     if len(early) == 1 and not idle:
@@ -122,7 +122,7 @@ def plain_fact(part: ExerciseAttempt) -> tuple[str, int] | None:
     return None
 
 
-DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
+DETAILS: tuple[Callable[[Answer, Diagnosis], Diagnosis], ...] = (
     works_in_place,
     still_raises,
     stops_gradients,

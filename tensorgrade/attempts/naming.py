@@ -6,7 +6,6 @@ The most plausible names run first. Others are tried only if something is wrong 
 process that has seen no hidden case. Names cost nothing (runner/names.py has the rule).
 """
 
-from collections.abc import Collection
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -24,77 +23,81 @@ from ..runner.names import (
     lacking,
     plausible,
 )
-from .attempt import Attempt, ExerciseAttempt
+from .attempt import Answer, Attempt, ran
 
 Load = tuple[str, dict[str, list[int]]]  # the handle of an object, and the shapes it should have
 
 
-def run(attempt: Attempt, names: Collection[str]) -> None:
-    """Load the file and run the cases of these exercises, each case once."""
-    attempt.load_once()
-    asked = [part for name, part in attempt.exercises.items() if name in names]
-    for part in (part for part in asked if not part.seen):
-        part.judge_by(attempt.run_all_cases(part.name))
-        settle_names(part)
+def answer_to(attempt: Attempt, name: str, known: Assignment | None = None) -> Answer:
+    """Return the answer to an exercise; its cases run once.
+
+    known: names that are decided already; by default, those of the answer that ran last.
+    """
+    if name not in attempt.answers:
+        attempt.answers[name] = settled(attempt, name, known)
+    return attempt.answers[name]
 
 
-def settle_names(part: ExerciseAttempt) -> None:
-    """Judge an exercise under the names that fit best, and keep them for later exercises."""
-    attempt = part.attempt
-    ended = any(one.observed.status != Outcome.ANSWERED for one in part.seen)
-    if part.given_code or ended or not has_own_names(part):
-        return
-    if all(right_cases(part, with_values(part))):
-        attempt.assigned = names_at_first(part)
-        if all(right_cases(part, part.seen)):
-            return
+def settled(attempt: Attempt, name: str, known: Assignment | None) -> Answer:
+    """Run an exercise under the names that fit best."""
+    given, latest = attempt.references.bugs.get(name), attempt.latest
+    now = known or (latest.program.assigned if latest else attempt.program.assigned)
+    program = attempt.under(now, (name, given) if given else None)
+    first = ran(attempt, name, program, known or (latest.names if latest else now))
+    ended = any(one.observed.status != Outcome.ANSWERED for one in first.seen)
+    if given or ended or not has_own_names(first):
+        return first
+    if all(right_cases(first, with_values(first))):
+        names = names_at_first(first)
+        if all(right_cases(first, first.seen)):
+            return first.under(names)
     elif public := attempt.on_public_cases:
-        public.assign(attempt.assigned)
-        run(public, [part.name])
-        attempt.assigned = public.assigned
+        names = answer_to(public, name, first.names).names
     else:
-        attempt.assigned = best_names(part)
-    if attempt.assign(attempt.assigned):
-        part.judge_by(attempt.run_all_cases(part.name))
+        names = best_names(first)
+    if names == now:
+        return first.under(names)
+    attempt.lab.end(program)
+    return ran(attempt, name, attempt.under(names))
 
 
-def has_own_names(part: ExerciseAttempt) -> bool:
+def has_own_names(answer: Answer) -> bool:
     """Return True if an exercise's weights or arguments can be matched in several ways."""
-    own = any(one.observed.fact("names", "own", default={}) for one in part.seen)
-    return own or any(len(ways) > 1 for ways in ways_to_call(part).values())
+    own = any(one.observed.fact("names", "own", default={}) for one in answer.seen)
+    return own or any(len(ways) > 1 for ways in ways_to_call(answer).values())
 
 
-def ways_to_call(part: ExerciseAttempt) -> dict[str, list[dict[str, str]]]:
+def ways_to_call(answer: Answer) -> dict[str, list[dict[str, str]]]:
     """Return the ways to pass arguments, by the callables that no earlier exercise has decided."""
-    attempt = part.attempt
-    asked = {part.name, *attempt.references.asked_by_name(part.name)}
+    attempt = answer.attempt
+    asked = {answer.name, *attempt.references.asked_by_name(answer.name)}
     own = attempt.loaded.own_parameters
     return {
         called: argument_ways(names, own[called])
         for called, names in attempt.chapter.parameters.items()
         if called.partition(".")[0] in asked
         and own.get(called)
-        and called not in attempt.assigned.arguments
+        and called not in answer.names.arguments
     }
 
 
-def with_values(part: ExerciseAttempt) -> list[Seen]:
+def with_values(answer: Answer) -> list[Seen]:
     """Return the cases on which all right answers have the same values; all if there are none."""
-    return [one for one in part.seen if one.case.has_right_values] or part.seen
+    return [one for one in answer.seen if one.case.has_right_values] or answer.seen
 
 
-def right_cases(part: ExerciseAttempt, seen: list[Seen]) -> list[bool]:
+def right_cases(answer: Answer, seen: list[Seen]) -> list[bool]:
     """Return, for each of these cases, if its result is right."""
-    signatures = part.attempt.own.signatures
+    signatures = answer.attempt.own.signatures
     found, right = imprints_of(seen, signatures), right_imprints(seen, signatures)
     return [found[name].matches(right[name]) for name in found]
 
 
-def telling_load(part: ExerciseAttempt) -> tuple[Seen, Load] | None:
+def telling_load(answer: Answer) -> tuple[Seen, Load] | None:
     """Return the case that loads tensors of the most different shapes, and what it loads."""
     loads = [
         (one, (step.on, shapes_to_load(one.case, step.options["weights"])))
-        for one in with_values(part)
+        for one in with_values(answer)
         for step in one.case.steps
         if step.verb == "load"
     ]
@@ -118,25 +121,25 @@ def own_shapes(observed: Observation, load: Load) -> dict[str, Any]:
     return observed.fact("names", "own", handle, default={}) or same
 
 
-def names_at_first(part: ExerciseAttempt) -> Assignment:
+def names_at_first(answer: Answer) -> Assignment:
     """Return the names under which an exercise has run first."""
-    known = part.attempt.assigned
-    arguments = {called: ways[0] for called, ways in ways_to_call(part).items()}
+    known = answer.names
+    arguments = {called: ways[0] for called, ways in ways_to_call(answer).items()}
     weights: Levels = {}
-    if found := telling_load(part):
+    if found := telling_load(answer):
         seen, load = found
         weights = plausible(load[1], own_shapes(seen.observed, load), known.weights)[0]
     return Assignment({**known.weights, **weights}, {**known.arguments, **arguments})
 
 
-def best_names(part: ExerciseAttempt) -> Assignment:
+def best_names(answer: Answer) -> Assignment:
     """Return the first names under which all cases are right, or else the best of those tried.
 
     Those with the results of one known mistake come first, then similar names, then right cases.
     """
-    attempt, tries = part.attempt, names_to_try(part)
-    program = attempt.program_of(part.name)
-    asked = with_values(part)
+    attempt, tries = answer.attempt, names_to_try(answer)
+    program = answer.program
+    asked = with_values(answer)
     runs = [attempt.lab.tried_names(program, case, tries) for case, _, _ in asked]
     best, highest = tries[0], (False, False, -1.0, 0.0)
     for names, *observed in zip(tries, *runs, strict=False):
@@ -144,25 +147,25 @@ def best_names(part: ExerciseAttempt) -> Assignment:
             one._replace(observed=in_names_of_stub(one.expected, own, names.weights))
             for one, own in zip(asked, observed, strict=True)
         ]
-        right = right_cases(part, seen)
-        score = all(right), is_known(part, seen), names.similarity, sum(right) / len(right)
+        right = right_cases(answer, seen)
+        score = all(right), is_known(answer, seen), names.similarity, sum(right) / len(right)
         if score > highest:
             best, highest = names, score
     return best
 
 
-def names_to_try(part: ExerciseAttempt) -> list[Assignment]:
+def names_to_try(answer: Answer) -> list[Assignment]:
     """Return the names to try; first those under which a module lacks the fewest tensors."""
-    attempt, known, ways = part.attempt, part.attempt.assigned, ways_to_call(part)
+    attempt, known, ways = answer.attempt, answer.names, ways_to_call(answer)
     calls = [
         Assignment(known.weights, {**known.arguments, **dict(zip(ways, some, strict=True))})
         for some in product(*ways.values())
     ][:MOST]
-    found = telling_load(part)
+    found = telling_load(answer)
     if not found:
         return calls
     (case, _, _), load = found
-    runs = attempt.lab.tried_names(attempt.program_of(part.name), case, calls)
+    runs = attempt.lab.tried_names(answer.program, case, calls)
     made = [(one, own_shapes(observed, load)) for one, observed in zip(calls, runs, strict=False)]
     made.sort(key=lambda one: lacking(load[1], one[1]))
     tries = [
@@ -173,9 +176,9 @@ def names_to_try(part: ExerciseAttempt) -> list[Assignment]:
     return tries[:MOST] or calls
 
 
-def is_known(part: ExerciseAttempt, seen: list[Seen]) -> bool:
+def is_known(answer: Answer, seen: list[Seen]) -> bool:
     """Return True if the results are those of one known mistake."""
-    imprints = imprints_of(seen, part.attempt.own.signatures)
-    prints = part.attempt.side.fingerprints.by_exercise.get(part.name, [])
+    imprints = imprints_of(seen, answer.attempt.own.signatures)
+    prints = answer.attempt.side.fingerprints.by_exercise.get(answer.name, [])
     single = (one for one in prints if len(one.mistakes) == 1)
     return any(all(agrees(one, case, imprints) for case in imprints) for one in single)

@@ -5,31 +5,31 @@ from collections.abc import Sequence
 
 from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
-from .attempt import ExerciseAttempt, cached_for_file
-from .naming import run
+from .attempt import Answer, once
+from .naming import answer_to
 
 DEFINITION = re.compile(r"( *)(?:async )?(?:def|class) (\w+)")
 
 
-@cached_for_file
-def on_public_cases(part: ExerciseAttempt) -> ExerciseAttempt | None:
+@once
+def on_public_cases(answer: Answer) -> Answer | None:
     """Return the exercise on the public cases; None if there are none, or if one gave no result."""
-    other = part.attempt.on_public_cases
+    other = answer.attempt.on_public_cases
     if other is None:
         return None
-    public = other.exercises[part.name]
-    if not public.seen:
-        run(other, [part.name, *other.called_before(part.name)])
+    for name in other.called_before(answer.name):
+        answer_to(other, name)
+    public = answer_to(other, answer.name)
     answered = all(seen.observed.status == Outcome.ANSWERED for seen in public.seen)
     return public if answered else None
 
 
-def trace(part: ExerciseAttempt, case: str) -> list[Step]:
+def trace(answer: Answer, case: str) -> list[Step]:
     """Run a case again and return the tensors that the learner's own code computes."""
-    observed = part.attempt.rerun(part.name, case)
-    lines = part.attempt.submitted.lines
+    observed = answer.rerun(case)
+    lines = answer.attempt.submitted.lines
     return [
-        Step(line, name, size, part.attempt.place(line), function_at(lines, line))
+        Step(line, name, size, answer.attempt.place(line), function_at(lines, line))
         for line, name, size in (read_trace(observed) if observed else [])
         if 0 < line <= len(lines)
     ]
@@ -52,10 +52,10 @@ def function_at(lines: Sequence[str], line: int) -> str:
     return ".".join(names)
 
 
-def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
+def printed_lines(answer: Answer, case: str) -> list[str]:
     """Run a case again and return the first lines that the learner's own code prints."""
-    may_print = part.attempt.submitted.prints_when_called
-    observed = part.attempt.rerun(part.name, case) if may_print else None
+    may_print = answer.attempt.submitted.prints_when_called
+    observed = answer.rerun(case) if may_print else None
     told = [facts.get("said") for facts in observed.facts.values()] if observed else []
     lines = [line for one in told if isinstance(one, list) for line in one]
     return [line for line in lines if isinstance(line, str)]  # learner code may report anything

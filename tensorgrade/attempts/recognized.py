@@ -23,28 +23,28 @@ from ..recognition.fingerprints import (
 from ..recognition.imprints import Imprint
 from ..recognition.signatures import UNSEEN
 from ..recognition.squeezed_dimensions import only_squeezed
-from .attempt import ExerciseAttempt, cached_for_results
+from .attempt import Answer, once, ran
 from .pairs import MOST_SHOWN, explaining
 from .public_side import on_public_cases
 from .results import CheckResult
 
 
-@cached_for_results
-def sets_in_values(part: ExerciseAttempt) -> tuple[Names, ...]:
+@once
+def sets_in_values(answer: Answer) -> tuple[Names, ...]:
     """Return the sets of known mistakes that each explain the values; () if none does."""
-    prints, own = part.attempt.side.fingerprints, part.attempt.own.signatures
-    sets = recognize(part.name, part.claimed, prints, own, lambda: combinations(part).proved)
+    prints, own = answer.attempt.side.fingerprints, answer.attempt.own.signatures
+    sets = recognize(answer.name, answer.claimed, prints, own, lambda: combinations(answer).proved)
     alone = [names[0] for names in sets if len(names) == 1]
-    if alone and not wrong_values(part) <= set(print_of(part, alone[0]).fails):
+    if alone and not wrong_values(answer) <= set(print_of(answer, alone[0]).fails):
         return ()  # only nearly the same values, such as rounded ones
     return sets
 
 
-@cached_for_results
-def wrong_values(part: ExerciseAttempt) -> set[str]:
+@once
+def wrong_values(answer: Answer) -> set[str]:
     """Return the titles of the checks that fail by wrong values, on cases that show mistakes."""
-    shown = {one.case.name for one in part.seen if one.case.signature not in UNSEEN}
-    failures = {check.says: part.failure(check) for check in part.checks}
+    shown = {one.case.name for one in answer.seen if one.case.signature not in UNSEEN}
+    failures = {check.says: answer.failure(check) for check in answer.checks}
     return {
         says
         for says, error in failures.items()
@@ -54,65 +54,65 @@ def wrong_values(part: ExerciseAttempt) -> set[str]:
     }
 
 
-@cached_for_results
-def mistake_sets(part: ExerciseAttempt) -> tuple[Names, ...]:
+@once
+def mistake_sets(answer: Answer) -> tuple[Names, ...]:
     """Return the sets of known mistakes that each explain the values, with known facts beside.
 
     () if the values are wrong and no set explains them.
     """
-    sets, (imprints, right) = sets_in_values(part), both_imprints(part)
+    sets, (imprints, right) = sets_in_values(answer), both_imprints(answer)
     if not sets and any(not right[case].matches(one) for case, one in imprints.items()):
         return ()
-    prints = part.attempt.side.fingerprints.by_exercise.get(part.name, [])
+    prints = answer.attempt.side.fingerprints.by_exercise.get(answer.name, [])
     return with_facts(sets, prints, imprints, right)
 
 
-@cached_for_results
-def both_imprints(part: ExerciseAttempt) -> tuple[dict[str, Imprint], dict[str, Imprint]]:
+@once
+def both_imprints(answer: Answer) -> tuple[dict[str, Imprint], dict[str, Imprint]]:
     """Return the imprints of the results, and those of a right answer, by the case's name."""
-    own = part.attempt.own.signatures
-    return imprints_of(part.claimed, own), right_imprints(part.claimed, own)
+    own = answer.attempt.own.signatures
+    return imprints_of(answer.claimed, own), right_imprints(answer.claimed, own)
 
 
-@cached_for_results
-def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
+@once
+def mistakes(answer: Answer) -> tuple[str, ...]:
     """Return the known mistakes that the answer certainly has, the dearest first.
 
     Those are the ones in every explanation. The search stops at MOST_SHOWN explanations. With so
     many of them, no mistake is certain, nor if a combination was left untried.
     """
-    sets, alone = mistake_sets(part), sets_in_values(part)
+    sets, alone = mistake_sets(answer), sets_in_values(answer)
     if not sets or len(sets) >= MOST_SHOWN:
         return ()
-    if alone and len(alone[0]) > 1 and combinations(part).untried:
+    if alone and len(alone[0]) > 1 and combinations(answer).untried:
         return ()
     found = (name for name in sets[0] if all(name in names for names in sets))
-    return tuple(sorted(found, key=lambda name: -print_of(part, name).share))
+    return tuple(sorted(found, key=lambda name: -print_of(answer, name).share))
 
 
-def changes_values(part: ExerciseAttempt, mistake: str) -> bool:
+def changes_values(answer: Answer, mistake: str) -> bool:
     """Return True if a mistake changes values, not only facts."""
-    return any(mistake in names for names in sets_in_values(part))
+    return any(mistake in names for names in sets_in_values(answer))
 
 
-def is_beside(part: ExerciseAttempt, check: CheckResult, names: Names) -> bool:
+def is_beside(answer: Answer, check: CheckResult, names: Names) -> bool:
     """Return True if a check fails by a fact, and none of these mistakes fails it alone.
 
     Its case shows such a fact, or its values are right.
     """
     if check.passed or check.finding is None:
         return False
-    diagnosis, (imprints, right) = check.finding.diagnosis, both_imprints(part)
+    diagnosis, (imprints, right) = check.finding.diagnosis, both_imprints(answer)
     case, is_fact = diagnosis.case, diagnosis.kind == Kind.FACT or diagnosis.id == START
     if not is_fact or case not in imprints:
         return False
     about = right[case].matches(imprints[case]) or facts_of({case: imprints[case]}, right)
-    return bool(about) and not any(check.asks in print_of(part, name).fails for name in names)
+    return bool(about) and not any(check.asks in print_of(answer, name).fails for name in names)
 
 
-def print_of(part: ExerciseAttempt, mistake: str) -> Fingerprint:
+def print_of(answer: Answer, mistake: str) -> Fingerprint:
     """Return the fingerprint of a mistake alone."""
-    prints = part.attempt.side.fingerprints.by_exercise[part.name]
+    prints = answer.attempt.side.fingerprints.by_exercise[answer.name]
     return next(one for one in prints if one.mistakes == (mistake,))
 
 
@@ -127,56 +127,55 @@ class Combinations:
     untried: bool = False
 
 
-@cached_for_results
-def combinations(part: ExerciseAttempt) -> Combinations:
+@once
+def combinations(answer: Answer) -> Combinations:
     """Find sets of known mistakes that explain the results: stored pairs, or else others."""
-    pairs = part.attempt.side.pairs
-    if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
+    pairs = answer.attempt.side.pairs
+    if pairs is None or answer.attempt.loaded.status != Outcome.LOADED:
         return Combinations()
-    stored = pairs.stored(part.name, lambda: seen_in_public(part))
+    stored = pairs.stored(answer.name, lambda: seen_in_public(answer))
     shown = stored[:MOST_SHOWN]
-    if found := [names for names in shown if pairs.proved(part.name, names, part.claimed)]:
+    if found := [names for names in shown if pairs.proved(answer.name, names, answer.claimed)]:
         return Combinations(tuple(found), untried=len(stored) > MOST_SHOWN)
-    known = pairs.sources[part.name].edits
-    prints = part.attempt.side.fingerprints.by_exercise[part.name]
-    imprints, right = both_imprints(part)
+    known = pairs.sources[answer.name].edits
+    prints = answer.attempt.side.fingerprints.by_exercise[answer.name]
+    imprints, right = both_imprints(answer)
     changing = in_values(prints, right)
     singles = [p for p in changing if len(p.mistakes) == 1 and p.mistakes[0] in known]
     for size in (2, 3):
         tried = explaining(size, singles, imprints, right)
-        if found := [names for names in tried if pairs.proved(part.name, names, part.claimed)]:
+        if found := [names for names in tried if pairs.proved(answer.name, names, answer.claimed)]:
             return Combinations(tuple(found))
     return Combinations()
 
 
-def seen_in_public(part: ExerciseAttempt) -> list[Seen]:
+def seen_in_public(answer: Answer) -> list[Seen]:
     """Return the results of the public cases; [] if one gave no result."""
-    public = on_public_cases(part)
-    if public is None or not part.right_versions:
+    public = on_public_cases(answer)
+    if public is None or not answer.right_versions:
         return public.claimed if public else []
-    program = public.attempt.program.with_right_versions(part.right_versions)
-    try:
-        return public.attempt.run_all_cases(part.name, program)
-    finally:
-        part.attempt.lab.end(program)
+    program = public.program.with_right_versions(answer.right_versions)
+    beside = ran(public.attempt, answer.name, program, public.names, answer.right_versions)
+    answer.attempt.lab.end(program)
+    return beside.claimed
 
 
-@cached_for_results
-def is_only_squeezed(part: ExerciseAttempt) -> bool:
+@once
+def is_only_squeezed(answer: Answer) -> bool:
     """Return True if some results lack dimensions of size 1 and nothing else is wrong."""
-    return only_squeezed(part.claimed, part.attempt.own.signatures)
+    return only_squeezed(answer.claimed, answer.attempt.own.signatures)
 
 
-def same_answers(part: ExerciseAttempt) -> str:
+def same_answers(answer: Answer) -> str:
     """Return a name for the results of all cases. Submissions with equal results get the same name.
 
     Empty if all results look right: then something else is wrong, such as weights.
     """
-    imprints, right = both_imprints(part)
+    imprints, right = both_imprints(answer)
     same = all(right[case].matches(one) for case, one in imprints.items())
     if same and not facts_of(imprints, right):
         return ""
-    return digest_of(part.name, imprints, secret_of(part.attempt.references.of(part.name)))
+    return digest_of(answer.name, imprints, secret_of(answer.attempt.references.of(answer.name)))
 
 
 def secret_of(entries: list[tuple[Case, Observation]]) -> bytes:

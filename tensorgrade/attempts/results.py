@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 
-from ..judging.diagnosis import Finding
+from ..judging.diagnosis import Earlier, Finding
+from .attempt import Answer
 
 
 class Topic(StrEnum):
@@ -23,7 +24,7 @@ class Rule(Enum):
     REPAIR = auto()  # given code: only what was fixed counts
 
 
-@dataclass
+@dataclass(frozen=True)
 class CheckResult:
     """The result of one check of an exercise.
 
@@ -75,6 +76,26 @@ def state_of(results: list[CheckResult]) -> State:
     if not failed:
         return State.DONE
     return State.TO_DO if all(result.is_to_do for result in failed) else State.WRONG
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An answer with the results of its checks.
+
+    earlier: a wrong earlier exercise that it calls. excused_by: the name of the one that is the
+    only cause of its errors. inherited: the mistakes of earlier ones, which cost nothing here.
+    """
+
+    answer: Answer
+    checks: list[CheckResult]
+    earlier: Earlier | None = None
+    excused_by: str = ""
+    inherited: frozenset[str] = frozenset()
+
+    @property
+    def state(self) -> State:
+        """The learner's progress with the exercise."""
+        return state_of(self.checks)
 
 
 def first_failure(results: list[CheckResult]) -> CheckResult | None:

@@ -19,7 +19,7 @@ from ..judging.own_names import own_name
 from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, where_wrong
 from ..recognition.fingerprints import Names, agrees, right_imprint
-from .attempt import ExerciseAttempt, cached_for_file
+from .attempt import Answer, once
 from .recognized import mistakes
 
 DEFINES = ("class ", "def ", "async ", "@")
@@ -28,46 +28,46 @@ Entry = tuple[Case, Observation]  # a case with the right result
 UnloadedWeights = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 
 
-@cached_for_file
-def where(part: ExerciseAttempt, raised: bool) -> Where | None:
+@once
+def where(answer: Answer, raised: bool) -> Where | None:
     """Return where an exercise goes wrong; None if that is not known.
 
     raised: look only at cases that end in an error; otherwise at those whose error, if any, has no
     line.
     """
-    public = part.attempt.public
-    if public is None or part.attempt.loaded.status != Outcome.LOADED:
+    public = answer.attempt.public
+    if public is None or answer.attempt.loaded.status != Outcome.LOADED:
         return None
-    stages = in_order_of_interest(part, public, raised)
+    stages = in_order_of_interest(answer, public, raised)
     for seen in stages:
         if unloaded := without_weights(seen.case, seen.observed):
-            if made := line_making_one_of(part, seen, unloaded):
+            if made := line_making_one_of(answer, seen, unloaded):
                 return made
             continue  # it ran with other weights, so its values show nothing
         error = seen.observed.error
         # If `raised` is False, a case with an error counts only if the error has no line.
         if raised != bool(error and (raised or error.line is not None)):
             continue
-        compared = compare(part, seen, public)
+        compared = compare(answer, seen, public)
         if compared.trace.cut or (error and (error.verb != "call" or not error.line)):
             continue
         line = next(iter(compared.trace.raised), error.line) if error else None
-        found = where_wrong(compared, line, part.attempt.place)
-        if found and (found.line == 0 or part.is_own_line(found.line)):
+        found = where_wrong(compared, line, answer.attempt.place)
+        if found and (found.line == 0 or answer.is_own_line(found.line)):
             return found
     more = [(seen, name) for seen in stages for name in superfluous(seen.observed)]
-    return line_making(part, *more[0], None) if more and not raised else None
+    return line_making(answer, *more[0], None) if more and not raised else None
 
 
-def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool) -> list[Seen]:
+def in_order_of_interest(answer: Answer, public: References, raised: bool) -> list[Seen]:
     """Return the results of the cases whose values are traced.
 
     Cases whose weights could not be loaded come first, because that causes all other faults. If
     `raised`, they do so only if a weight has a wrong shape. Cases that pass the integer 1 come
     last, because a wrong reshape may change nothing there.
     """
-    entries = sorted(traced(part, public), key=lambda entry: has_size_one(entry[0]))
-    seen = stages_on(part, entries)
+    entries = sorted(traced(answer, public), key=lambda entry: has_size_one(entry[0]))
+    seen = stages_on(answer, entries)
     if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in seen):
         seen.sort(key=lambda one: not without_weights(one.case, one.observed))
     return seen
@@ -79,20 +79,20 @@ def has_size_one(case: Case) -> bool:
     return any(type(value) is int and value == 1 for values in passed for value in values)
 
 
-def stages_on(part: ExerciseAttempt, entries: list[Entry]) -> list[Seen]:
+def stages_on(answer: Answer, entries: list[Entry]) -> list[Seen]:
     """Return the results of public cases that request intermediate values."""
-    observed = part.attempt.run_public([case for case, _ in entries])
+    observed = answer.run_public([case for case, _ in entries])
     return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
 
 
-def traced(part: ExerciseAttempt, public: References) -> list[Entry]:
+def traced(answer: Answer, public: References) -> list[Entry]:
     """Return the public cases of the exercise that request intermediate values."""
-    return [one for one in public.traced_cases if one[0].exercise == part.name]
+    return [one for one in public.traced_cases if one[0].exercise == answer.name]
 
 
-def compare(part: ExerciseAttempt, seen: Seen, public: References) -> Compared:
+def compare(answer: Answer, seen: Seen, public: References) -> Compared:
     """Return the comparison of the exercise's values on a public case with the solution's."""
-    trace = read_trace(seen.observed).attributed_to(part.is_own_line)
+    trace = read_trace(seen.observed).attributed_to(answer.is_own_line)
     return Compared(seen, trace, public.traces[seen.case.id])
 
 
@@ -111,53 +111,53 @@ class Made:
     seen: list[Seen]
 
 
-@cached_for_file
-def where_mistakes_are(part: ExerciseAttempt) -> Where | None:
+@once
+def where_mistakes_are(answer: Answer) -> Where | None:
     """Return the line of the recognized mistakes; None if it is not certain.
 
     That is the line that makes the same attribute in `__init__`, or that computes the same wrong
     value as the solution with the mistakes, or else the only line with the same code.
     """
-    public, names = part.attempt.public, mistakes(part)
+    public, names = answer.attempt.public, mistakes(answer)
     if not names or public is None:
         return None
-    entries = telling_cases(part, names, public)
-    made = solution_with(part, names, entries)
+    entries = telling_cases(answer, names, public)
+    made = solution_with(answer, names, entries)
     if made is None:
         return None
-    if line := line_making_the_same(part, made):
+    if line := line_making_the_same(answer, made):
         return Where(line)
-    both = zip(stages_on(part, entries), made.seen, strict=True)
-    lines = Counter(line_on(part, *pair, made.edited, public) for pair in both)
+    both = zip(stages_on(answer, entries), made.seen, strict=True)
+    lines = Counter(line_on(answer, *pair, made.edited, public) for pair in both)
     del lines[0]
     if lines:  # simple cases, such as with size 1, may mislead
         return Where(max(lines, key=lambda line: (lines[line], -line)))
-    line = line_with_the_same_code(part, made)
+    line = line_with_the_same_code(answer, made)
     return Where(line) if line else None
 
 
-def telling_cases(part: ExerciseAttempt, names: Names, public: References) -> list[Entry]:
+def telling_cases(answer: Answer, names: Names, public: References) -> list[Entry]:
     """Return FEW traced public cases, first those on which one of these mistakes shows."""
-    side, own = part.attempt.side.public, part.attempt.own.signatures
-    known = side.fingerprints.by_exercise.get(part.name, []) if side else []
+    side, own = answer.attempt.side.public, answer.attempt.own.signatures
+    known = side.fingerprints.by_exercise.get(answer.name, []) if side else []
     prints = [one for one in known if len(one.mistakes) == 1 and one.mistakes[0] in names]
 
     def shows(entry: Entry) -> bool:
         right = {entry[0].name: right_imprint(*entry, own)}
         return any(not agrees(one, entry[0].name, right) for one in prints)
 
-    return sorted(traced(part, public), key=lambda entry: not shows(entry))[:FEW]
+    return sorted(traced(answer, public), key=lambda entry: not shows(entry))[:FEW]
 
 
-def solution_with(part: ExerciseAttempt, names: Names, entries: list[Entry]) -> Made | None:
+def solution_with(answer: Answer, names: Names, entries: list[Entry]) -> Made | None:
     """Run the solution with known mistakes on public cases; None without a solution."""
-    pairs = part.attempt.side.pairs
-    if pairs is None or not all(name in pairs.sources[part.name].edits for name in names):
+    pairs = answer.attempt.side.pairs
+    if pairs is None or not all(name in pairs.sources[answer.name].edits for name in names):
         return None
-    program = pairs.made(part.name, names)
+    program = pairs.made(answer.name, names)
     observed = pairs.lab.run(program, [case for case, _ in entries])
     pairs.lab.end(program)
-    before, text = map(SubmittedText, (pairs.sources[part.name].text, program.text.text))
+    before, text = map(SubmittedText, (pairs.sources[answer.name].text, program.text.text))
     matcher = difflib.SequenceMatcher(None, before.lines, text.lines, autojunk=False)
     # If lines are missing, the line that follows counts.
     edited = frozenset(
@@ -171,24 +171,24 @@ def solution_with(part: ExerciseAttempt, names: Names, entries: list[Entry]) -> 
 
 
 def line_on(
-    part: ExerciseAttempt, seen: Seen, theirs: Seen, edited: frozenset[int], public: References
+    answer: Answer, seen: Seen, theirs: Seen, edited: frozenset[int], public: References
 ) -> int:
     """Return the line that does what the mistakes do on a case; 0 if none is found.
 
     theirs: the result of the solution with the mistakes.
     """
     if error := seen.observed.error:
-        line = part.attempt.submitted.with_source_line(error).line or 0
+        line = answer.attempt.submitted.with_source_line(error).line or 0
         other = theirs.observed.error
         same = other and other.type == error.type and other.line in edited
-        return line if same and part.is_own_line(line) else 0
+        return line if same and answer.is_own_line(line) else 0
     if unloaded := without_weights(seen.case, seen.observed):
-        making = line_making_one_of(part, seen, unloaded)
+        making = line_making_one_of(answer, seen, unloaded)
         return making.line if making else 0
     if [line for _, line in lines_of_changes(theirs.observed) if line in edited]:
         changes = lines_of_changes(seen.observed)  # the mistake is to overwrite an input
-        return next((line for _, line in changes if part.is_own_line(line)), 0)
-    compared = compare(part, seen, public)
+        return next((line for _, line in changes if answer.is_own_line(line)), 0)
+    compared = compare(answer, seen, public)
     values = wrong_values(theirs, edited, public)
     if (at := compared.holding(values)) is None:
         return 0
@@ -208,9 +208,9 @@ def wrong_values(seen: Seen, edited: frozenset[int], public: References) -> list
     ]
 
 
-def line_making_the_same(part: ExerciseAttempt, made: Made) -> int:
+def line_making_the_same(answer: Answer, made: Made) -> int:
     """Return the line of `__init__` that assigns an attribute as an edited line does; or 0."""
-    own, lines = part.attempt.submitted, counted_lines(part)
+    own, lines = answer.attempt.submitted, counted_lines(answer)
     found = (own.making(f"self.{name}", lines) for name in attributes(made))
     return next((line for line in found if own.is_making(line)), 0)
 
@@ -223,11 +223,11 @@ def attributes(made: Made) -> Iterator[str]:
             yield target[1]
 
 
-def line_with_the_same_code(part: ExerciseAttempt, made: Made) -> int:
+def line_with_the_same_code(answer: Answer, made: Made) -> int:
     """Return the only line of the learner's definition with the code of an edited line; or 0."""
-    own = part.attempt.submitted
+    own = answer.attempt.submitted
     texts = {made.text.code(line).strip() for line in made.edited} - {""}
-    found = [line for line in counted_lines(part) if own.code(line).strip() in texts]
+    found = [line for line in counted_lines(answer) if own.code(line).strip() in texts]
     return found[0] if len(found) == 1 else 0
 
 
@@ -258,9 +258,7 @@ def superfluous(seen: Observation) -> list[str]:
     return [name for name in unexpected if isinstance(name, str)]
 
 
-def line_making_one_of(
-    part: ExerciseAttempt, seen: Seen, unloaded: UnloadedWeights
-) -> Where | None:
+def line_making_one_of(answer: Answer, seen: Seen, unloaded: UnloadedWeights) -> Where | None:
     """Return the line that creates a part with a weight of a wrong shape.
 
     If all shapes are right, return the line of the only part whose weights did not load; None if
@@ -269,11 +267,11 @@ def line_making_one_of(
     parts = {name.partition(".")[0] for name, _ in unloaded}
     misshapen = [one for one in unloaded if one[1] is not None]
     chosen = misshapen or (unloaded if len(parts) == 1 else [])
-    return line_making(part, seen, *chosen[0]) if chosen else None
+    return line_making(answer, seen, *chosen[0]) if chosen else None
 
 
 def line_making(
-    part: ExerciseAttempt, seen: Seen, parameter: str, shape: list[int] | None
+    answer: Answer, seen: Seen, parameter: str, shape: list[int] | None
 ) -> Where | None:
     """Return the line that creates the part of the module that holds a parameter.
 
@@ -281,10 +279,10 @@ def line_making(
     """
     own = own_name(parameter, seen.observed)
     owner, _, inner = own.partition(".")
-    line = part.attempt.submitted.making(f"self.{owner}", counted_lines(part))
+    line = answer.attempt.submitted.making(f"self.{owner}", counted_lines(answer))
     if not line:
         return None
-    place = part.attempt.place(line)
+    place = answer.attempt.place(line)
     if shape is None:
         return Where(
             line, f"{place.capitalize()} makes `{owner}`, whose weights are not the expected ones."
@@ -297,9 +295,9 @@ def line_making(
     return Where(line, f"{place.capitalize()} makes `{owner}`: {what} {sizes}.")
 
 
-def counted_lines(part: ExerciseAttempt) -> list[int]:
+def counted_lines(answer: Answer) -> list[int]:
     """Return the lines that define the exercise, without an older definition that is replaced."""
-    text, spans = part.attempt.submitted, part.own_lines
+    text, spans = answer.attempt.submitted, answer.own_lines
     starts = [n for n, (first, _) in enumerate(spans) if text.code(first).startswith(DEFINES)]
     spans = spans[starts[-1] :] if starts else spans
     return [line for first, last in spans for line in range(first, last + 1)]

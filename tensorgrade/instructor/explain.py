@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.pipeline import verdicts_on
+from ..attempts.attempt import Answer, Attempt
+from ..attempts.pipeline import verdict_or_points
 from ..attempts.results import CheckResult, first_failure
-from ..attempts.scoring import results_on
+from ..attempts.scoring import judged_on
 from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
 from ..exchange.cases import spoken
@@ -59,7 +59,7 @@ class Explanation:
     row: Row
     verdict: Verdict
     checks: list[CheckResult]
-    part: ExerciseAttempt
+    part: Answer
     code: str = ""
     changes: tuple[str, ...] = ()
     difference: str = ""
@@ -82,14 +82,14 @@ def explain(
     if one is None or one.missing:
         return nothing_arrived(student, exercise, course, recorded)
     attempt = grader.attempt(one)
-    results = results_on(attempt)
-    verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
+    judged = judged_on(attempt, attempt.exercises)[exercise]
+    verdict = verdict_or_points(student, judged)
     other = bool(recorded and recorded["file"] != one.digest)
     return Explanation(
         recorded or course.lateness.applied(verdict.row(), one.submitted),
         verdict,
-        results[exercise],
-        attempt.exercises[exercise],
+        judged.checks,
+        judged.answer,
         code_of(grader, attempt, exercise),
         changes,
         difference(recorded, verdict, other) if recorded else "",
@@ -319,7 +319,7 @@ def print_where(console: Console, explanation: Explanation) -> None:
     print_around(console, part, found.line)
 
 
-def print_around(console: Console, part: ExerciseAttempt, line: int) -> None:
+def print_around(console: Console, part: Answer, line: int) -> None:
     """Print a line of the submitted text with the lines around it."""
     lines = part.attempt.submitted.lines
     for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):

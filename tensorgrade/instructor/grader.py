@@ -8,10 +8,9 @@ from collections.abc import Callable
 import torch
 
 from ..attempts.attempt import Attempt
-from ..attempts.checking import check_results
 from ..attempts.maker import AttemptMaker
-from ..attempts.naming import run
 from ..attempts.pipeline import grade as grade_attempt
+from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
 from ..attempts.verdict import (
     GRADERS_FAILED,
@@ -23,6 +22,7 @@ from ..attempts.verdict import (
     Verdict,
 )
 from ..course import Course, CourseError
+from ..exchange.observation import Outcome
 from ..exchange.text import sentence
 from ..sandbox.processes import NotStarted
 from ..sources.program import Source
@@ -74,9 +74,9 @@ class Grader:
         names = [one.name for one in chapter.exercises[:1]] if text else []
         attempt = self.maker.attempt_from_source(chapter.name, Source(text, path.name))
         try:
-            run(attempt, names)
-            passed = all(one.passed for n in names for one in check_results(attempt, n)[n])
-            return passed and not attempt.lab.is_lost
+            loaded = attempt.loaded.status == Outcome.LOADED
+            passed = all(one.passed for n in names for one in results_on(attempt, n)[n])
+            return loaded and passed and not attempt.lab.is_lost
         except NotStarted:
             return False
         finally:

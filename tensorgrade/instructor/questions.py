@@ -14,7 +14,7 @@ from random import Random
 
 from jinja2 import Environment
 
-from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.attempt import Answer, Attempt
 from ..attempts.lab import Lab
 from ..attempts.maker import AttemptMaker
 from ..attempts.public_side import trace
@@ -121,7 +121,7 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int) -> 
 
     A shape that differs from run to run, or from time to time in a run, is never asked for.
     """
-    part = attempt.exercises[exercise]
+    part = attempt.answers[exercise]
     seen = [one for one in part.seen if len(one.case.calls) == 1 and not one.expected.error]
     found: dict[tuple[int, str], Question] = {}
     for one in chance.sample(seen, min(MOST_CASES, len(seen))):
@@ -139,7 +139,7 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int) -> 
     return list(found.values())
 
 
-def is_clear(part: ExerciseAttempt, steps: list[Step], step: Step) -> bool:
+def is_clear(part: Answer, steps: list[Step], step: Step) -> bool:
     """Return True if a line of the exercise itself gives a name a tensor, always of one shape."""
     sizes = {one.size for one in steps if (one.line, one.name) == (step.line, step.name)}
     target = rf"(?:[\w\s,]*,\s*)?{re.escape(step.name)}\b[^=()]*=[^=]"

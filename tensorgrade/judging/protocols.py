@@ -13,7 +13,9 @@ class JudgedAttempt(Protocol):
 
     chapter: Chapter
     references: References
-    loaded: Loaded
+
+    @property
+    def loaded(self) -> Loaded: ...
 
     @property
     def tolerances(self) -> dict[str, Tolerance]: ...

@@ -195,7 +195,7 @@ class CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         """Report the check. Skip it if the exercise is not started."""
-        part = self.attempt.exercises[self.exercise]
+        part = self.attempt.answers[self.exercise]
         results = self.config.stash[RESULTS][self.file.folder][self.exercise]
         result = self.result = next(one for one in results if one.asks == self.check.says)
         if result.is_to_do or part.is_as_given:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.attempt import Answer, Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.results import CheckResult, Results, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
@@ -89,7 +89,7 @@ def print_nothing_found(terminal: TerminalReporter, keyword: str, names: list[st
     terminal.write_line(f"\nNo exercise or check matches -k {keyword}. {told}".rstrip(), bold=True)
 
 
-def why_skipped(part: ExerciseAttempt, result: CheckResult) -> str:
+def why_skipped(part: Answer, result: CheckResult) -> str:
     """Return the reason that a test explorer shows for an exercise that is not started."""
     diagnosis = result.finding.diagnosis if result.finding else None
     if part.given_code:
@@ -121,7 +121,8 @@ def left_out(attempt: Attempt) -> list[str]:
 
     The checks ignore them.
     """
-    failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
+    named = set(attempt.exercises)
+    failed = [p.error for p in attempt.loaded.problems if named.isdisjoint(p.names)]
     left = f"Left out of {attempt.chapter.name}.py, because"
     endless = f"{left} it does not finish or ends Python: the code outside of functions and classes"
     told = [f"{left} it fails: {raised(error, attempt.place)}" for error in failed]

@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from tensorgrade.attempts.attempt import Attempt
+from tensorgrade.attempts.attempt import Answer, Attempt
 from tensorgrade.attempts.checking import finding_on
 from tensorgrade.attempts.lab import Lab
-from tensorgrade.attempts.naming import run
+from tensorgrade.attempts.naming import answer_to
 from tensorgrade.attempts.pipeline import verdict
-from tensorgrade.attempts.results import CheckResult
+from tensorgrade.attempts.results import CheckResult, Judged
 from tensorgrade.attempts.side import Side
 from tensorgrade.author.mistakes import known
 from tensorgrade.judging.course_checks import load_checks
@@ -77,7 +77,7 @@ class SmallCourse:
             hidden: build_exercise(str(root), CHAPTER, "f", hidden) for hidden in (False, True)
         }
 
-    def attempt(self, source: str, hidden: bool = False) -> Attempt:
+    def answer(self, source: str, hidden: bool = False) -> Answer:
         """A learner's text, run on the cases."""
         references, prints = self.made[hidden]
         messages = {one.name: one.message for one in known(self.project, "f")}
@@ -91,25 +91,23 @@ class SmallCourse:
                 lambda: Fingerprints({"f": prints}, messages),
             ),
         )
-        run(attempt, ["f"])
-        return attempt
+        return answer_to(attempt, "f")
 
     def row(self, source: str, check, hidden: bool = True) -> str:
         """Return the row of a learner's text that a check judges, as JSON."""
-        part = self.attempt(source, hidden).exercises["f"]
+        answer = self.answer(source, hidden)
         try:
-            check(part)
+            check(answer)
             result = CheckResult("f", 1.0, True)
         except Wrong as wrong:
-            finding = finding_on(part, "It agrees.", wrong.diagnosis)
+            finding = finding_on(answer, "It agrees.", wrong.diagnosis)
             result = CheckResult("f", 1.0, False, "It agrees.", finding)
-        (exercise,) = part.attempt.chapter.exercises
-        return json.dumps(verdict("ada", exercise, part, [result]).row())
+        return json.dumps(verdict("ada", Judged(answer, [result])).row())
 
     def diagnosis(self, source: str, check, hidden: bool = False) -> Diagnosis | None:
         """Return the message of a check for a learner's text; None if it passes."""
         try:
-            check(self.attempt(source, hidden).exercises["f"])
+            check(self.answer(source, hidden))
         except Wrong as wrong:
             return wrong.diagnosis
         return None

@@ -340,7 +340,7 @@ def test_mistakes_are_named_whatever_the_value_and_its_types(tmp_path):
     small = course(tmp_path, "{'a': (float(x.sum()) * 2.5, 'b')}", mistakes=mistakes)
     wrong = FOLDED.format("OrderedDict(a=[x.sum().item() / 0.8, 'b'])")
     for hidden in (False, True):
-        assert mistakes_of(small.attempt(wrong, hidden).exercises["f"]) == ("halved",)
+        assert mistakes_of(small.answer(wrong, hidden)) == ("halved",)
 
 
 def test_an_endless_or_broken_generator_ends(tmp_path):

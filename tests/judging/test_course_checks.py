@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tensorgrade.attempts.attempt import Attempt
-from tensorgrade.attempts.naming import run
+from tensorgrade.attempts.naming import answer_to
 from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.side import Side
 from tensorgrade.author import call
@@ -55,25 +55,25 @@ def attempt_that_gives(result: torch.Tensor, own) -> Attempt:
     seen = [Observation(tensors={"result": result})]
     lab = Answering(lambda cases: seen, Loaded(), TextFacts())
     attempt = Attempt(lab, Program("ch1", Source("", "")), COURSE, Side(references, own))
-    run(attempt, attempt.exercises)
+    answer_to(attempt, "negate")
     return attempt
 
 
 def test_a_check_is_called_like_one_of_the_engine(tmp_path):
     own = written(tmp_path, POSITIVE)
-    attempt_that_gives(torch.tensor([1.0, 2.0]), own).exercises["negate"].is_positive("values")
+    attempt_that_gives(torch.tensor([1.0, 2.0]), own).answers["negate"].is_positive("values")
     with pytest.raises(Wrong) as wrong:
-        attempt_that_gives(torch.tensor([1.0, -2.0]), own).exercises["negate"].is_positive("values")
+        attempt_that_gives(torch.tensor([1.0, -2.0]), own).answers["negate"].is_positive("values")
     assert "it has negative entries" in wrong.value.diagnosis.problem
 
 
 def test_a_mistake_is_recognized_by_it(tmp_path):
     own = written(tmp_path, POSITIVE)
     attempt = attempt_that_gives(torch.tensor([1.0, -2.0]), own)
-    (case, expected), seen = attempt.references.entries[0], attempt.exercises["negate"].seen
+    (case, expected), seen = attempt.references.entries[0], attempt.answers["negate"].seen
     found = {case.name: imprint(case, expected, seen[0][2], own.signatures)}
     attempt.side.fingerprints.by_exercise["negate"] = [Fingerprint(("sign_kept",), found)]
-    assert mistakes(attempt.exercises["negate"]) == ("sign_kept",)
+    assert mistakes(attempt.answers["negate"]) == ("sign_kept",)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_two_courses_in_one_process_share_nothing(tmp_path):
     second = written(tmp_path / "b", POSITIVE.replace("is_positive", "has_signs"))
     assert set(first.checks) == {"is_positive"} and set(second.checks) == {"has_signs"}
     attempt = attempt_that_gives(torch.ones(2), second)
-    assert not hasattr(attempt.exercises["negate"], "is_positive")
+    assert not hasattr(attempt.answers["negate"], "is_positive")
 
 
 def test_a_folder_without_the_file_adds_nothing(tmp_path):

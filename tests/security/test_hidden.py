@@ -16,7 +16,7 @@ import torch
 
 from tensorgrade.attempts import attempt, pipeline
 from tensorgrade.attempts.attempt import Attempt
-from tensorgrade.attempts.scoring import results_on
+from tensorgrade.attempts.scoring import judged_on
 from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, TextFacts
 from tensorgrade.exchange.references import load_references
@@ -157,9 +157,7 @@ def rows(project: Project, judge: Judge, monkeypatch):
             return [say(c, right[id(c)]) if id(c) in right else open_one(c) for c in cases]
 
         tried = hostile(grader.maker, chapter, run)
-        results = results_on(tried, exercise)[exercise]
-        asked = tried.chapter.exercise(exercise)
-        row = pipeline.verdict("eve", asked, tried.exercises[exercise], results)
+        row = pipeline.verdict("eve", judged_on(tried, [exercise])[exercise])
         told = row.points, row.status, row.message, row.line
         return *told, tuple(row.mistakes)
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from tensorgrade.attempts.checking import checked
-from tensorgrade.attempts.naming import run
+from tensorgrade.attempts.naming import answer_to
 from tensorgrade.attempts.results import state_of
 from tensorgrade.author.proofs.proving import MadeAttempts
 from tensorgrade.course import Call, Check
@@ -20,8 +20,7 @@ def test_whatever_a_check_raises_is_a_result(project):
     attempt = MadeAttempts(project, project.exercises).attempt(
         CH1, project.solution(CH1).read_text("utf-8")
     )
-    run(attempt, [NAME])
-    part = attempt.exercises[NAME]
+    part = answer_to(attempt, NAME)
     for error, said in (
         (Wrong(Diagnosis(Kind.FACT, "it is wrong")), "it is wrong"),
         (ZeroDivisionError(), None),

@@ -22,7 +22,7 @@ from ...attempts.pipeline import verdict
 from ...attempts.points import SMALL, sums
 from ...attempts.recognized import mistakes as named_in
 from ...attempts.results import CheckResult
-from ...attempts.scoring import results_on
+from ...attempts.scoring import judged_on, results_on
 from ...attempts.setup import Setup
 from ...attempts.verdict import Status
 from ...course import Chapter, Exercise
@@ -134,7 +134,7 @@ def trial(made: MadeAttempts, chapter: str, exercise: str, mistake: Mistake) -> 
         exercise,
         mistake.name,
         mistake.shared,
-        named_in(attempt.exercises[exercise]),
+        named_in(attempt.answers[exercise]),
         1 - earned / most,
         tuple(result.asks for result in failed),
         tuple(result.asks for result in failed if has_judged(result)),
@@ -220,8 +220,7 @@ def judged_otherwise(made: MadeAttempts, chapter: Chapter, exercise: Exercise) -
         ("rewritten", rewritten(right, exercise), Status.PARTIAL, most * (1 - SMALL)),
     ):
         attempt = made.attempt(chapter.name, source, {name: given})
-        results = results_on(attempt, name)[name]
-        got = verdict("", exercise, attempt.exercises[name], results)
+        got = verdict("", judged_on(attempt, [name])[name])
         if (got.status, got.points) != (status, points):
             yield (
                 f"{name}, {how}, is {got.status} with {got.points:g} points; it should be "

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import chain, combinations
 from pathlib import Path
 
-from ...attempts.attempt import Attempt, ExerciseAttempt
+from ...attempts.attempt import Answer, Attempt
 from ...attempts.lab import Lab
 from ...attempts.side import Side
 from ...course import Chapter, CourseError, Limits
@@ -247,19 +247,17 @@ class Recording:
 
         Checks on cases that fingerprints ignore pass, because these cases did not run.
         """
-        self.part.judge_by(seen)
-        failed = [check for check in self.part.checks if self.part.failure(check)]
-        most = sum(check.points for check in self.part.checks)
+        answer = Answer(self.attempt, self.exercise, self.attempt.program, seen)
+        failed = [check for check in answer.checks if answer.failure(check)]
+        most = sum(check.points for check in answer.checks)
         share = sum(check.points for check in failed) / most if most else 0.0
         return share, tuple(check.says for check in failed)
 
     @cached_property
-    def part(self) -> ExerciseAttempt:
+    def attempt(self) -> Attempt:
         """Return the solution as an attempt, for checks to judge the results of versions."""
         lab, course = Lab(None, Limits()), self.project.course
-        attempt = Attempt(lab, self.bare, course, Side(self.references, self.checks))
-        attempt.load_once()
-        return attempt.exercises[self.exercise]
+        return Attempt(lab, self.bare, course, Side(self.references, self.checks))
 
     def observed(
         self, versions: list[Names], cases: list[Case]
