@@ -14,7 +14,7 @@ from ..exchange.traces import read_trace, with_stages
 from ..judging.diagnosis import Diagnosis
 from ..runner.tracing import changes_its_input
 from .attempt import Answer, once
-from .where import counted_lines, lines_of_changes
+from .where import DEFINES, counted_lines, lines_of_changes
 
 
 def works_in_place(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
@@ -101,6 +101,17 @@ def shows_forbidden_call(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
     return replace(diagnosis, line=found[0], call=found[1]) if found else diagnosis
 
 
+def defined_twice(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
+    """Name the lines of an exercise's definitions, if there are several."""
+    text = answer.attempt.submitted
+    lines = [first for first, _ in answer.own_lines if text.code(first).startswith(DEFINES)]
+    if len(lines) < 2:
+        return diagnosis
+    places = listed(map(answer.attempt.place, lines))
+    said = f"`{answer.name}` is defined on {places}, and the last one that is written counts"
+    return replace(diagnosis, problem=joined(diagnosis.problem, said))
+
+
 @once
 def plain_fact(answer: Answer) -> tuple[str, int] | None:
     """Return a message about a fault that the exercise's text shows, and its line.
@@ -127,4 +138,5 @@ DETAILS: tuple[Callable[[Answer, Diagnosis], Diagnosis], ...] = (
     still_raises,
     stops_gradients,
     shows_forbidden_call,
+    defined_twice,
 )

@@ -48,6 +48,10 @@ TOLD = {
         "dict_of_many_keys": (returns("{'k' * 50 + str(n): n for n in range(1000)}"),
             {"says": "dict"}),
         "none": (returns("None"), {"says": "`return`"}),
+        "defined_twice": (
+            "def attention_scores(query, inputs):\n    return inputs @ query\n\n\n"
+            "def attention_scores(query, inputs):\n    return inputs.sum() * query.sum()\n",
+            {"says": "`attention_scores` is defined on line & the last one"}),
         "error_of_torch": (returns("torch.nn.Module()(inputs)"),
             {"says": "NotImplementedError", "unsays": "not written"}),
         "not_added_up": (returns("inputs * query"), {"says": "added up", "line": "inputs * query"}),
