@@ -17,7 +17,8 @@ from ..exchange.references import References, Seen
 from ..exchange.traces import read_trace
 from ..judging.own_names import own_name
 from ..judging.submitted_text import SubmittedText
-from ..judging.where import Compared, Where, where_wrong
+from ..judging.where import Compared, Where, tells, where_wrong
+from ..recognition.edits import EditError
 from ..recognition.fingerprints import Names, agrees, right_imprint
 from .attempt import Answer, once
 from .recognized import mistakes
@@ -137,12 +138,17 @@ def where_mistakes_are(answer: Answer) -> Where | None:
 
 
 def telling_cases(answer: Answer, names: Names, public: References) -> list[Entry]:
-    """Return FEW traced public cases, first those on which one of these mistakes shows."""
+    """Return FEW traced public cases, first those on which one of these mistakes shows.
+
+    Results that hold one number only show nothing.
+    """
     side, own = answer.attempt.side.public, answer.attempt.own.signatures
     known = side.fingerprints.by_exercise.get(answer.name, []) if side else []
     prints = [one for one in known if len(one.mistakes) == 1 and one.mistakes[0] in names]
 
     def shows(entry: Entry) -> bool:
+        if not any(map(tells, entry[1].tensors.values())):
+            return False
         right = {entry[0].name: right_imprint(*entry, own)}
         return any(not agrees(one, entry[0].name, right) for one in prints)
 
@@ -150,11 +156,17 @@ def telling_cases(answer: Answer, names: Names, public: References) -> list[Entr
 
 
 def solution_with(answer: Answer, names: Names, entries: list[Entry]) -> Made | None:
-    """Run the solution with known mistakes on public cases; None without a solution."""
+    """Run the solution with known mistakes on public cases; None without a solution.
+
+    The dearest mistake stands for all if they change the same piece of the solution.
+    """
     pairs = answer.attempt.side.pairs
     if pairs is None or not all(name in pairs.sources[answer.name].edits for name in names):
         return None
-    program = pairs.made(answer.name, names)
+    try:
+        program = pairs.made(answer.name, names)
+    except EditError:
+        program = pairs.made(answer.name, names[:1])
     observed = pairs.lab.run(program, [case for case, _ in entries])
     pairs.lab.end(program)
     before, text = map(SubmittedText, (pairs.sources[answer.name].text, program.text.text))

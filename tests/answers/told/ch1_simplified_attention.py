@@ -98,7 +98,8 @@ TOLD = {
         "logsumexp": (with_softmax("return (x - x.logsumexp(dim, True)).exp()"), {"points": HALF}),
         "hidden_in_text": (with_softmax("return getattr(torch, 'soft' + 'max')(x, dim)"),
             {"points": TENTH}),
-        "of_torch_and_wrong": (with_softmax("return torch.softmax(x, -1)"), {"points": (0, 0.49)}),
+        "of_torch_and_wrong": (with_softmax("return torch.softmax(x, -1)"),
+            {"points": (0, 0.5), "says": "`dim`", "line": "softmax(x, -1)"}),
         "named_but_not_called": ([
             ("shifted = ", "if False:\n        torch.softmax(x, dim)\n    shifted = "),
         ], {"points": HALF}),

@@ -43,7 +43,7 @@ TOLD = {
         "caret": ([(ROOT, "d_k ^ 0.5")], {"says": "write `**`"}),
         "two_factors": ([(f"/ {ROOT}", "/ d_k**1/2")],
             {"says": "attention scores", "line": "/ d_k**1/2", "public": True}),
-        "fixed_factor": ([(ROOT, "3")], {"says": "times & large", "names": [], "line": "/ 3,"}),
+        "fixed_factor": ([(ROOT, "3")], {"says": "attention scores", "names": [], "line": "/ 3,"}),
     },
     "scaled_dot_product_attention": {
         "product_turned": ([(MIX, "return values.mT @ attn_weights.mT")],
@@ -55,10 +55,11 @@ TOLD = {
             "    return weights_of(queries, keys) @ values\n",
             {"says": "in `weights_of`"}),
         "calls_what_is_not_written": (
-            "def attention_weights(queries, keys):\n    raise NotImplementedError\n\n"
+            "def attention_weights(queries, keys):\n    d_k = keys.shape[-1]\n"
+            "    raise NotImplementedError\n\n"
             "def scaled_dot_product_attention(queries, keys, values):\n"
             "    return attention_weights(queries, keys) @ values\n",
-            {"says": "`attention_weights` & not written"}),
+            {"says": "`attention_weights` & not written", "points": (0, 1)}),
         "fourth_root": ([(ROOT, "d_k**0.25")], {"names": [], "line": "d_k**0.25", "unsays": "0.5"}),
         "one_more": ([(ROOT, "(d_k + 1) ** 0.5")],
             {"names": [], "line": "(d_k + 1)", "unsays": "0.5"}),
@@ -109,7 +110,7 @@ TOLD = {
             (LINEAR, LINEAR.replace("W_query", "W_q")),
             ("self.W_query(x)", "self.W_q(x)"),
             ("d_k = keys.shape[-1]", "d_k = keys.shape[-2]"),
-        ], {"says": "`W_q` & `W_query`"}),
+        ], {"says": "number of tokens"}),
         "no_parameter": ([
             (LINEAR, LINEAR.replace("self.W_query", "one")),
             ("self.W_query(x)", "self.W_key(x)"),

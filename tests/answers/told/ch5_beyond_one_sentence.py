@@ -22,7 +22,7 @@ TOLD = {
     },
     "CrossAttention": {
         "default_bias": ([("qkv_bias: bool = False", "qkv_bias: bool = True")],
-            {"says": "not the right values"}),
+            {"says": "biases"}),
     },
     "sinusoidal_positions": {
         "halves_in_another_form": (f"import math\n{HALVES}",
@@ -30,7 +30,7 @@ TOLD = {
     },
     "GroupedQueryAttention": {
         "group": ([("self.num_heads // self.num_kv_heads", "self.num_heads * self.num_kv_heads")],
-            {"says": "`group` from"}),
+            {"says": "`keys` has shape"}),
     },
     "LatentAttention": {
         "down_twice": ([("self.W_value_up(latent)", "self.W_value_up(self.W_down(latent))")],

@@ -32,7 +32,7 @@ TOLD = {
             (VARIANCE, "x *= (x.square().mean(dim=-1, keepdim=True) + self.eps).rsqrt()"),
             ("normed = (x - mean) / torch.sqrt(variance + self.eps)", "normed = x"),
         ], {"says": "in place", "line": "x *= (x.square()", "public": True}),
-        "default_eps": ([("eps: float = 1e-5", "eps: float = 2e-5")], {"says": "`eps` from"}),
+        "default_eps": ([("eps: float = 1e-5", "eps: float = 2e-5")], {"says": "mean, variance"}),
     },
     "FeedForward": {
         "parentheses_missing": ([("nn.GELU()", "nn.GELU")],
@@ -91,7 +91,7 @@ TOLD = {
             (LOOP, f"model.eval()\n    {LOOP}"),
             ("chosen), dim=1)\n    return ids",
              "chosen), dim=1)\n    model.train()\n    return ids"),
-        ], {"says": "`model`", "line": "model.train()"}),
+        ], {"says": "`model`"}),
         "top_k_without_effect": ([(TOP_K, "torch.where(logits < last_kept, -torch.inf, logits)")],
             {"names": ["top_k_ignored"], "line": "torch.where("}),
     },
