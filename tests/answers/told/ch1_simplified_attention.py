@@ -99,7 +99,7 @@ TOLD = {
         "hidden_in_text": (with_softmax("return getattr(torch, 'soft' + 'max')(x, dim)"),
             {"points": TENTH}),
         "of_torch_and_wrong": (with_softmax("return torch.softmax(x, -1)"),
-            {"points": (0, 0.5), "says": "`dim`", "line": "softmax(x, -1)"}),
+            {"points": (0, 0.5), "says": "`dim`"}),
         "named_but_not_called": ([
             ("shifted = ", "if False:\n        torch.softmax(x, dim)\n    shifted = "),
         ], {"points": HALF}),
