@@ -197,6 +197,11 @@ class Answer(CheckedExercise):
         own = self.attempt.chapter.exercise(self.name).checks
         return [check for check in own if check.points or self.attempt.for_learners]
 
+    @cached_property
+    def failures(self) -> dict[str, Exception | None]:
+        """The errors of all checks, by their titles; None for one that holds."""
+        return {check.says: self.failure(check) for check in self.checks}
+
     def failure(self, check: Check) -> Exception | None:
         """Return the error of a check: Wrong, or a fault of the check itself; None if it holds."""
         try:

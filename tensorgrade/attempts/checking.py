@@ -13,9 +13,8 @@ from .results import CheckResult
 from .where import where
 
 
-def checked(answer: Answer, check: Check) -> CheckResult:
+def checked(answer: Answer, check: Check, error: Exception | None) -> CheckResult:
     """Return the result of a check. An error of the check itself fails it, without a finding."""
-    error = answer.failure(check)
     finding = finding_of(answer, check, error) if isinstance(error, Wrong) else None
     name, unfixed = answer.name, answer.attempt.references.unfixed
     given = bool(answer.given_code) and check.says not in unfixed[name]

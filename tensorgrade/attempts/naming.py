@@ -14,7 +14,7 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..judging.own_names import in_names_of_stub
-from ..recognition.fingerprints import agrees, imprints_of, right_imprints
+from ..recognition.fingerprints import agrees, imprints_of
 from ..runner.names import (
     MOST,
     Assignment,
@@ -88,8 +88,8 @@ def with_values(answer: Answer) -> list[Seen]:
 
 def right_cases(answer: Answer, seen: list[Seen]) -> list[bool]:
     """Return, for each of these cases, if its result is right."""
-    signatures = answer.attempt.own.signatures
-    found, right = imprints_of(seen, signatures), right_imprints(seen, signatures)
+    found = imprints_of(seen, answer.attempt.own.signatures)
+    right = answer.attempt.side.right(answer.name)
     return [found[name].matches(right[name]) for name in found]
 
 
@@ -179,6 +179,6 @@ def names_to_try(answer: Answer) -> list[Assignment]:
 def is_known(answer: Answer, seen: list[Seen]) -> bool:
     """Return True if the results are those of one known mistake."""
     imprints = imprints_of(seen, answer.attempt.own.signatures)
-    prints = answer.attempt.side.fingerprints.by_exercise.get(answer.name, [])
-    single = (one for one in prints if len(one.mistakes) == 1)
+    known = answer.attempt.side.known(answer.name)
+    single = (one for one in known.prints if len(one.mistakes) == 1)
     return any(all(agrees(one, case, imprints) for case in imprints) for one in single)

@@ -25,7 +25,6 @@ from ..recognition.fingerprints import (
     as_stored,
     facts_of,
     imprints_of,
-    right_imprints,
 )
 from ..recognition.imprints import Imprint
 from ..recognition.signatures import UNSEEN, Signature, imprint
@@ -102,22 +101,29 @@ class Pairs:
         alike = (p for p in pairs if all(agrees(p, case, imprints) for case in imprints))
         return [p.mistakes for p in alike] if seen else []
 
-    def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
+    def proved(
+        self,
+        exercise: str,
+        names: Names,
+        seen: list[Seen],
+        found: dict[str, Imprint],
+        right: dict[str, Imprint],
+    ) -> bool:
         """Return True if the solution with these mistakes gives the values of every case.
 
-        Its facts must be among those of the results.
+        Its facts must be among those of the results. seen, found: an answer's results and their
+        imprints. right: the imprints of right ones.
         """
         try:
             program = self.made(exercise, names)
         except EditError:  # they change the same piece of the solution
             return False
         try:
-            found, made = imprints_of(seen, self.own), {}
+            made = {}
             for one in seen:
                 made[one.case.name] = self.made_imprint(names, program, one)
                 if not made[one.case.name].matches(found[one.case.name]):
                     return False
-            right = right_imprints(seen, self.own)
             return facts_of(made, right) <= facts_of(found, right)
         finally:
             self.lab.end(program)

@@ -11,13 +11,12 @@ from ..judging.checks.modules import START
 from ..judging.diagnosis import Kind, Wrong
 from ..recognition.fingerprints import (
     Fingerprint,
+    Known,
     Names,
     digest_of,
     facts_of,
     imprints_of,
-    in_values,
     recognize,
-    right_imprints,
     with_facts,
 )
 from ..recognition.imprints import Imprint
@@ -32,8 +31,8 @@ from .results import CheckResult
 @once
 def sets_in_values(answer: Answer) -> tuple[Names, ...]:
     """Return the sets of known mistakes that each explain the values; () if none does."""
-    prints, own = answer.attempt.side.fingerprints, answer.attempt.own.signatures
-    sets = recognize(answer.name, answer.claimed, prints, own, lambda: combinations(answer).proved)
+    known, imprints = known_of(answer), own_imprints(answer)
+    sets = recognize(known, imprints, answer.claimed, lambda: combinations(answer).proved)
     alone = [names[0] for names in sets if len(names) == 1]
     if alone and not wrong_values(answer) <= set(print_of(answer, alone[0]).fails):
         return ()  # only nearly the same values, such as rounded ones
@@ -44,10 +43,9 @@ def sets_in_values(answer: Answer) -> tuple[Names, ...]:
 def wrong_values(answer: Answer) -> set[str]:
     """Return the titles of the checks that fail by wrong values, on cases that show mistakes."""
     shown = {one.case.name for one in answer.seen if one.case.signature not in UNSEEN}
-    failures = {check.says: answer.failure(check) for check in answer.checks}
     return {
         says
-        for says, error in failures.items()
+        for says, error in answer.failures.items()
         if isinstance(error, Wrong)
         and error.diagnosis.kind == Kind.VALUES
         and error.diagnosis.case in shown
@@ -60,18 +58,19 @@ def mistake_sets(answer: Answer) -> tuple[Names, ...]:
 
     () if the values are wrong and no set explains them.
     """
-    sets, (imprints, right) = sets_in_values(answer), both_imprints(answer)
-    if not sets and any(not right[case].matches(one) for case, one in imprints.items()):
-        return ()
-    prints = answer.attempt.side.fingerprints.by_exercise.get(answer.name, [])
-    return with_facts(sets, prints, imprints, right)
+    sets, known, imprints = sets_in_values(answer), known_of(answer), own_imprints(answer)
+    return with_facts(sets, known, imprints) if sets or known.is_right(imprints) else ()
 
 
 @once
-def both_imprints(answer: Answer) -> tuple[dict[str, Imprint], dict[str, Imprint]]:
-    """Return the imprints of the results, and those of a right answer, by the case's name."""
-    own = answer.attempt.own.signatures
-    return imprints_of(answer.claimed, own), right_imprints(answer.claimed, own)
+def own_imprints(answer: Answer) -> dict[str, Imprint]:
+    """Return the imprint of the result on each case, by the case's name."""
+    return imprints_of(answer.claimed, answer.attempt.own.signatures)
+
+
+def known_of(answer: Answer) -> Known:
+    """Return what is known of the exercise on the answer's side."""
+    return answer.attempt.side.known(answer.name)
 
 
 @once
@@ -102,7 +101,8 @@ def is_beside(answer: Answer, check: CheckResult, names: Names) -> bool:
     """
     if check.passed or check.finding is None:
         return False
-    diagnosis, (imprints, right) = check.finding.diagnosis, both_imprints(answer)
+    diagnosis, imprints = check.finding.diagnosis, own_imprints(answer)
+    right = answer.attempt.side.right(answer.name)
     case, is_fact = diagnosis.case, diagnosis.kind == Kind.FACT or diagnosis.id == START
     if not is_fact or case not in imprints:
         return False
@@ -112,8 +112,7 @@ def is_beside(answer: Answer, check: CheckResult, names: Names) -> bool:
 
 def print_of(answer: Answer, mistake: str) -> Fingerprint:
     """Return the fingerprint of a mistake alone."""
-    prints = answer.attempt.side.fingerprints.by_exercise[answer.name]
-    return next(one for one in prints if one.mistakes == (mistake,))
+    return next(one for one in known_of(answer).prints if one.mistakes == (mistake,))
 
 
 @dataclass(frozen=True)
@@ -133,18 +132,19 @@ def combinations(answer: Answer) -> Combinations:
     pairs = answer.attempt.side.pairs
     if pairs is None or answer.attempt.loaded.status != Outcome.LOADED:
         return Combinations()
+    known, imprints = known_of(answer), own_imprints(answer)
+
+    def proved(names: Names) -> bool:
+        return pairs.proved(answer.name, names, answer.claimed, imprints, known.right)
+
     stored = pairs.stored(answer.name, lambda: seen_in_public(answer))
     shown = stored[:MOST_SHOWN]
-    if found := [names for names in shown if pairs.proved(answer.name, names, answer.claimed)]:
+    if found := list(filter(proved, shown)):
         return Combinations(tuple(found), untried=len(stored) > MOST_SHOWN)
-    known = pairs.sources[answer.name].edits
-    prints = answer.attempt.side.fingerprints.by_exercise[answer.name]
-    imprints, right = both_imprints(answer)
-    changing = in_values(prints, right)
-    singles = [p for p in changing if len(p.mistakes) == 1 and p.mistakes[0] in known]
+    edits, changing = pairs.sources[answer.name].edits, known.changing
+    singles = [p for p in changing if len(p.mistakes) == 1 and p.mistakes[0] in edits]
     for size in (2, 3):
-        tried = explaining(size, singles, imprints, right)
-        if found := [names for names in tried if pairs.proved(answer.name, names, answer.claimed)]:
+        if found := list(filter(proved, explaining(size, singles, imprints, known.right))):
             return Combinations(tuple(found))
     return Combinations()
 
@@ -171,9 +171,8 @@ def same_answers(answer: Answer) -> str:
 
     Empty if all results look right: then something else is wrong, such as weights.
     """
-    imprints, right = both_imprints(answer)
-    same = all(right[case].matches(one) for case, one in imprints.items())
-    if same and not facts_of(imprints, right):
+    imprints, right = own_imprints(answer), answer.attempt.side.right(answer.name)
+    if known_of(answer).is_right(imprints) and not facts_of(imprints, right):
         return ""
     return digest_of(answer.name, imprints, secret_of(answer.attempt.references.of(answer.name)))
 

@@ -51,7 +51,8 @@ def checked_on(attempt: Attempt, exercises: Collection[str]) -> dict[str, Judged
 
 def by_checks(answer: Answer) -> Judged:
     """Return an answer with the results of its checks."""
-    return Judged(answer, [checked(answer, check) for check in answer.checks])
+    failures = answer.failures
+    return Judged(answer, [checked(answer, one, failures[one.says]) for one in answer.checks])
 
 
 def deducted_once(judged: Judged, done: dict[str, Judged]) -> Judged:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from ..exchange.references import References
 from ..judging.course_checks import CourseChecks
-from ..recognition.fingerprints import Fingerprints
+from ..recognition.fingerprints import Fingerprints, Known, right_imprints
+from ..recognition.imprints import Imprint
 from .pairs import Pairs
 
 
@@ -28,6 +29,19 @@ class Side:
     read: Callable[[], Fingerprints] = Fingerprints
     learners: Callable[[], "Side | None"] = nothing
     search: Callable[[], Pairs | None] = nothing
+
+    def __post_init__(self) -> None:
+        self.right = cache(self.imprints_of_right)
+        self.known = cache(self.known_of)
+
+    def imprints_of_right(self, exercise: str) -> dict[str, Imprint]:
+        """Return a right answer's imprints, by the case's name."""
+        return right_imprints(self.references.of(exercise), self.own.signatures)
+
+    def known_of(self, exercise: str) -> Known:
+        """Return what is known of an exercise."""
+        prints = self.fingerprints.by_exercise.get(exercise, [])
+        return Known(self.right(exercise), prints)
 
     @cached_property
     def fingerprints(self) -> Fingerprints:

@@ -19,7 +19,7 @@ from ..judging.own_names import own_name
 from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, tells, where_wrong
 from ..recognition.edits import EditError
-from ..recognition.fingerprints import Names, agrees, right_imprint
+from ..recognition.fingerprints import Known, Names, agrees
 from .attempt import Answer, once
 from .recognized import mistakes
 
@@ -142,15 +142,14 @@ def telling_cases(answer: Answer, names: Names, public: References) -> list[Entr
 
     Results that hold one number only show nothing.
     """
-    side, own = answer.attempt.side.public, answer.attempt.own.signatures
-    known = side.fingerprints.by_exercise.get(answer.name, []) if side else []
-    prints = [one for one in known if len(one.mistakes) == 1 and one.mistakes[0] in names]
+    side = answer.attempt.side.public
+    known = side.known(answer.name) if side else Known({}, [])
+    prints = [one for one in known.prints if len(one.mistakes) == 1 and one.mistakes[0] in names]
 
     def shows(entry: Entry) -> bool:
         if not any(map(tells, entry[1].tensors.values())):
             return False
-        right = {entry[0].name: right_imprint(*entry, own)}
-        return any(not agrees(one, entry[0].name, right) for one in prints)
+        return any(not agrees(one, entry[0].name, known.right) for one in prints)
 
     return sorted(traced(answer, public), key=lambda entry: not shows(entry))[:FEW]
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from ..exchange.cases import Case
@@ -142,6 +143,13 @@ def imprints_of(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprin
     return {case.name: imprint(case, expected, observed, own) for case, expected, observed in seen}
 
 
+def right_imprints(
+    entries: Iterable[tuple[Case, Observation]], own: dict[str, Signature]
+) -> dict[str, Imprint]:
+    """Return the imprint of a right answer on each case, by the case's name."""
+    return imprints_of([Seen(case, right, right) for case, right in entries], own)
+
+
 def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str:
     """Return a name that is equal for all wrong answers with the same imprints.
 
@@ -162,46 +170,6 @@ def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str
 LETTERS = str.maketrans("0123456789abcdef", "klmnopqrstuvwxyz")
 
 
-def recognize(
-    exercise: str,
-    seen: list[Seen],
-    fingerprints: Fingerprints | None,
-    own: dict[str, Signature],
-    several: Callable[[], tuple[Names, ...]] = tuple,
-) -> tuple[Names, ...]:
-    """Return the sets of mistakes that each explain the values; () if none does.
-
-    The values of every case must match, and the mistakes' own facts must be among the attempt's.
-    Cases that end in another error may differ if enough others match.
-
-    own: the course's signatures. several: finds sets of two or three mistakes; called if no
-    fingerprint matches. One mistake is preferred to two with similar effects, and of several the
-    one that explains most of the facts. An answer with right values matches no mistake in values.
-    """
-    if fingerprints is None or any(one.observed.status == Outcome.UNREACHED for one in seen):
-        return ()
-    imprints = imprints_of(seen, own)
-    right, prints = right_imprints(seen, own), fingerprints.by_exercise.get(exercise, [])
-    facts, own_facts = facts_of(imprints, right), facts_by_mistake(prints, right)
-    candidates = in_values(prints, right)
-    # An attempt in which every call ends in an error can show one mistake, but hardly two.
-    failed = all(one.observed.error for one in seen if one.case.calls)
-    may_be_two = not (failed or returns_only_inputs(seen))
-    singles = [p for p in candidates if len(p.mistakes) == 1]
-    fit = [
-        p.mistakes
-        for p in candidates
-        if matches(p, imprints) and all(own_facts[name] <= facts for name in p.mistakes)
-    ]
-    if exact := [names for names in fit if len(names) == 1]:
-        return (max(exact, key=lambda names: len(own_facts[names[0]])),)
-    if fit and may_be_two:
-        return tuple(fit)
-    is_wrong = any(not right[case].matches(one) for case, one in imprints.items())
-    sets = several() if may_be_two and is_wrong else ()
-    return sets or but_for_errors(singles, imprints, right)
-
-
 Facts = frozenset[tuple[str, str]]  # each with the name of its case
 
 
@@ -215,35 +183,93 @@ def facts_of(imprints: dict[str, Imprint], right: dict[str, Imprint]) -> Facts:
     )
 
 
-def facts_by_mistake(prints: list[Fingerprint], right: dict[str, Imprint]) -> dict[str, Facts]:
-    """Return the facts of each single mistake."""
-    return {p.mistakes[0]: facts_of(p.imprints, right) for p in prints if len(p.mistakes) == 1}
-
-
 def in_values(prints: list[Fingerprint], right: dict[str, Imprint]) -> list[Fingerprint]:
     """Return the fingerprints of mistakes that change values, not only facts."""
     return [p for p in prints if not matches(p, right)]
 
 
-def with_facts(
-    sets: tuple[Names, ...],
-    prints: list[Fingerprint],
+@dataclass(frozen=True)
+class Known:
+    """What is known of an exercise on one side: a right answer's imprints, and those of mistakes.
+
+    right: by the case's name. prints: of single mistakes, and of pairs.
+    """
+
+    right: dict[str, Imprint]
+    prints: list[Fingerprint]
+
+    @cached_property
+    def changing(self) -> list[Fingerprint]:
+        """The fingerprints of mistakes that change values."""
+        return in_values(self.prints, self.right)
+
+    @cached_property
+    def facts(self) -> dict[str, Facts]:
+        """The facts of each single mistake."""
+        singles = (one for one in self.prints if len(one.mistakes) == 1)
+        return {one.mistakes[0]: facts_of(one.imprints, self.right) for one in singles}
+
+    @cached_property
+    def only_facts(self) -> list[str]:
+        """The mistakes that change no value, those with the most facts first."""
+        changing = {name for one in self.changing for name in one.mistakes}
+        own = self.facts.keys() - changing
+        return sorted(own, key=lambda name: (-len(self.facts[name]), name))
+
+    def is_right(self, imprints: dict[str, Imprint]) -> bool:
+        """Return True if the values of all cases are right."""
+        return all(self.right[case].matches(one) for case, one in imprints.items())
+
+
+def recognize(
+    known: Known,
     imprints: dict[str, Imprint],
-    right: dict[str, Imprint],
+    seen: list[Seen],
+    several: Callable[[], tuple[Names, ...]] = tuple,
+) -> tuple[Names, ...]:
+    """Return the sets of mistakes that each explain the values; () if none does.
+
+    The values of every case must match, and the mistakes' own facts must be among the answer's.
+    Cases that end in another error may differ if enough others match.
+
+    several: finds sets of two or three mistakes; called if no fingerprint matches. One mistake is
+    preferred to two with similar effects, and of several the one that explains most of the facts.
+    An answer with right values matches no mistake in values.
+    """
+    if any(one.observed.status == Outcome.UNREACHED for one in seen):
+        return ()
+    facts = facts_of(imprints, known.right)
+    # An answer in which every call ends in an error can show one mistake, but hardly two.
+    failed = all(one.observed.error for one in seen if one.case.calls)
+    may_be_two = not (failed or returns_only_inputs(seen))
+    fit = [
+        p.mistakes
+        for p in known.changing
+        if matches(p, imprints) and all(known.facts[name] <= facts for name in p.mistakes)
+    ]
+    if exact := [names for names in fit if len(names) == 1]:
+        return (max(exact, key=lambda names: len(known.facts[names[0]])),)
+    if fit and may_be_two:
+        return tuple(fit)
+    sets = several() if may_be_two and not known.is_right(imprints) else ()
+    return sets or but_for_errors(known, imprints)
+
+
+def with_facts(
+    sets: tuple[Names, ...], known: Known, imprints: dict[str, Imprint]
 ) -> tuple[Names, ...]:
     """Return sets of mistakes in the values, each with the known facts beside it.
 
     A fact that belongs to a mistake in the values is not named again. sets: () if all values are
     right.
     """
-    own = facts_by_mistake(prints, right)
-    changing = {name for p in in_values(prints, right) for name in p.mistakes}
     found = []
     for names in sets or ((),):
-        rest = facts_of(imprints, right).difference(*(own.get(name, ()) for name in names))
-        for name in sorted(own.keys() - changing, key=lambda name: (-len(own[name]), name)):
-            if own[name] <= rest:
-                names, rest = (*names, name), rest - own[name]
+        own = (known.facts.get(name, ()) for name in names)
+        rest = facts_of(imprints, known.right).difference(*own)
+        for name in known.only_facts:
+            if known.facts[name] <= rest:
+                names, rest = (*names, name), rest - known.facts[name]
         found.append(names)
     return tuple(filter(None, found))
 
@@ -251,17 +277,16 @@ def with_facts(
 ENOUGH = 3  # wrong cases that match a mistake exactly
 
 
-def but_for_errors(
-    fingerprints: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
-) -> tuple[Names, ...]:
+def but_for_errors(known: Known, imprints: dict[str, Imprint]) -> tuple[Names, ...]:
     """Return the one mistake that matches on all cases except some that end in an error.
 
     A learner's assert may raise before torch does. An operation in place raises an error if the
     out-of-place version would broadcast. Then the other cases decide. Return () if they match no
     mistake or several.
     """
-    alike = [p for p in fingerprints if p.imprints.keys() == imprints.keys()]
-    names = {p.mistakes for p in alike if agrees_but_for_errors(p.imprints, imprints, right)}
+    singles = (p for p in known.changing if len(p.mistakes) == 1)
+    alike = [p for p in singles if p.imprints.keys() == imprints.keys()]
+    names = {p.mistakes for p in alike if agrees_but_for_errors(p.imprints, imprints, known.right)}
     return tuple(names) if len(names) == 1 else ()
 
 
@@ -303,68 +328,6 @@ def matches(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
     return fingerprint.imprints.keys() == imprints.keys() and all(
         agrees(fingerprint, case, imprints) for case in imprints
     )
-
-
-@dataclass(frozen=True)
-class Near:
-    """A mistake, or two at once, with a fingerprint similar to an attempt's imprints.
-
-    wrong: the number of cases on which the attempt or the mistake is wrong. matched: how many of
-    these have the same imprint. differs: the names of the others.
-    """
-
-    mistakes: tuple[str, ...]
-    matched: int
-    wrong: int
-    differs: tuple[str, ...]
-
-
-def nearly(
-    exercise: str,
-    seen: list[Seen],
-    fingerprints: Fingerprints,
-    own: dict[str, Signature],
-    most: int = 3,
-) -> list[Near]:
-    """Return the fingerprints that match on at least half of the wrong cases, the best first.
-
-    Cases on which both the attempt and the mistake are right do not count, because most mistakes
-    agree there. One mistake comes before two. own: the course's signatures.
-    """
-    imprints, right = imprints_of(seen, own), right_imprints(seen, own)
-    wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
-    near = []
-    for fingerprint in fingerprints.by_exercise.get(exercise, []):
-        either = [
-            case for case in imprints if case in wrong or not agrees(fingerprint, case, right)
-        ]
-        differs = tuple(case for case in either if not agrees(fingerprint, case, imprints))
-        if 2 * len(differs) <= len(either):
-            matched = len(either) - len(differs)
-            near.append(Near(fingerprint.mistakes, matched, len(either), differs))
-    return sorted(near, key=lambda one: (-one.matched / one.wrong, len(one.mistakes)))[:most]
-
-
-def right_imprints(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprint]:
-    """Return the imprint of a correct answer on each case, by the case's name."""
-    return {case.name: right_imprint(case, expected, own) for case, expected, _ in seen}
-
-
-MOST_RIGHT = 5000  # imprints in memory; the course's cases are fewer
-RIGHT: dict[tuple[int, int], tuple[Case, Observation, Imprint]] = {}
-
-
-def right_imprint(case: Case, expected: Observation, own: dict[str, Signature]) -> Imprint:
-    """Return the imprint of a correct answer on a case; cached, because each answer asks for it.
-
-    An entry holds the case and the result. While these are alive, no other objects have their id().
-    """
-    key = id(case), id(expected)
-    if key not in RIGHT:
-        if len(RIGHT) >= MOST_RIGHT:
-            RIGHT.clear()
-        RIGHT[key] = case, expected, imprint(case, expected, expected, own)
-    return RIGHT[key][2]
 
 
 def agrees(fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint]) -> bool:

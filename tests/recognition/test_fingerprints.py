@@ -17,14 +17,12 @@ from tensorgrade.exchange.references import Seen
 from tensorgrade.exchange.stored import key_in, store, stored_path
 from tensorgrade.recognition.fingerprints import (
     Fingerprint,
-    Fingerprints,
+    Known,
     digest_of,
     imprints_of,
     load_fingerprints,
     mistakes_path,
-    nearly,
     recognize,
-    right_imprints,
     stored_form,
     with_facts,
 )
@@ -87,10 +85,15 @@ def seen(*results: object) -> list[Seen]:
     return entries
 
 
-def known(**mistakes: list) -> Fingerprints:
-    """Fingerprints of mistakes that give these results."""
+def known(**mistakes: list) -> Known:
+    """What is known if these mistakes give these results."""
     prints = [Fingerprint((n,), imprints_of(seen(*r), {})) for n, r in mistakes.items()]
-    return Fingerprints({"f": prints})
+    return Known(imprints_of(seen(*[RIGHT] * 4), {}), prints)
+
+
+def named_in(attempt: list[Seen], prints: Known) -> tuple:
+    """The sets of mistakes that are recognized."""
+    return recognize(prints, imprints_of(attempt, {}), attempt)
 
 
 DOUBLED, TURNED = 2 * RIGHT, RIGHT.flip(0)
@@ -104,25 +107,19 @@ def test_a_mistake_is_known_by_all_cases_or_by_all_but_another_error():
         (DOUBLED, (("doubled",),)),  # a value where the other form raises
         (RIGHT, ()),  # right where the mistake is wrong
     ]:
-        assert recognize("f", seen(DOUBLED, DOUBLED, DOUBLED, last), prints, {}) == named
+        assert named_in(seen(DOUBLED, DOUBLED, DOUBLED, last), prints) == named
 
 
 def test_errors_alone_and_two_wrong_cases_are_not_enough():
     prints = known(doubled=[DOUBLED, DOUBLED, SIZES, SIZES], fails=[SIZES] * 4)
-    assert recognize("f", seen(DOUBLED, DOUBLED, SIZES, "another"), prints, {}) == ()
-    assert recognize("f", seen(*["another"] * 4), prints, {}) == ()
-    assert recognize("f", seen(*["too large (8)"] * 4), prints, {}) == ()  # other sizes
+    assert named_in(seen(DOUBLED, DOUBLED, SIZES, "another"), prints) == ()
+    assert named_in(seen(*["another"] * 4), prints) == ()
+    assert named_in(seen(*["too large (8)"] * 4), prints) == ()  # other sizes
 
 
 def test_where_two_mistakes_match_but_for_errors_none_is_named():
     prints = known(one=[DOUBLED] * 3 + [SIZES], other=[DOUBLED] * 3 + ["else"])
-    assert recognize("f", seen(DOUBLED, DOUBLED, DOUBLED, "third"), prints, {}) == ()
-
-
-def test_near_is_what_gives_the_same_on_half_of_what_is_wrong():
-    prints = known(near=[DOUBLED, DOUBLED, RIGHT, RIGHT], far=[TURNED, RIGHT, RIGHT, RIGHT])
-    (near,) = nearly("f", seen(DOUBLED, DOUBLED, TURNED, RIGHT), prints, {})
-    assert (near.mistakes, near.matched, near.wrong, near.differs) == (("near",), 2, 3, ("a/2",))
+    assert named_in(seen(DOUBLED, DOUBLED, DOUBLED, "third"), prints) == ()
 
 
 CHANGED = {"result": {"changed": ["x"]}}
@@ -149,19 +146,10 @@ def test_a_fact_beside_a_mistake_is_named_by_itself_and_hides_nothing():
         ([both_at_once, overwritten], doubled, ()),  # its own fact is not there
         ([doubled_only, both_at_once, overwritten], changing(doubled), ("doubled_in_place",)),
     ]:
-        sets = recognize("f", attempt, Fingerprints({"f": prints}), {})
-        imprints, expected = imprints_of(attempt, {}), right_imprints(attempt, {})
-        is_right = all(expected[case].matches(one) for case, one in imprints.items())
-        found = with_facts(sets, prints, imprints, expected) if sets or is_right else ()
+        both, imprints = Known(imprints_of(right, {}), prints), imprints_of(attempt, {})
+        sets = recognize(both, imprints, attempt)
+        found = with_facts(sets, both, imprints) if sets or both.is_right(imprints) else ()
         assert found == ((named,) if named else ())
-
-
-def test_each_case_has_the_imprint_of_its_own_right_answer():
-    answers = [Observation(tensors={"result": result}) for result in (DOUBLED, TURNED)]
-    (first, *_), (second, *_) = seen(DOUBLED, TURNED)
-    one, other = (Seen(*pair, pair[1]) for pair in zip((first, second), answers, strict=True))
-    for both in ([one, other], [other, one], [one._replace(case=other.case)]):
-        assert right_imprints(both, {}) == imprints_of(both, {})
 
 
 def test_equal_answers_share_a_group_and_no_other_course_can_tell_it():
