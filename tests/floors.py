@@ -144,9 +144,14 @@ def row_of(one: Judged) -> dict:
 
 
 def true_names(answer: Answer) -> set[str]:
-    """Return the names that are true of an answer, twins included."""
+    """Return the names that are true of an answer, twins included.
+
+    A pair has one if both together are another mistake: what is kept instead of hidden, and the
+    other half of the mask, leave a mask that starts one place too late.
+    """
     names = answer.mistakes | answer.also
-    return set(names) | {twin for name in names for twin in twins(answer.exercise, name)}
+    known = {*names, answer.name}
+    return set(names) | {twin for name in known for twin in twins(answer.exercise, name)}
 
 
 # --- the floors -------------------------------------------------------------------------------
