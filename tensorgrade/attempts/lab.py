@@ -278,8 +278,11 @@ class Lab:
         return self.without_result(Outcome.TIMEOUT, True, error)
 
     def note_warnings(self, program: Program, reply: Reply) -> None:
-        """Add a sentence for each new warning in a reply to `warned`. Raises BadMessage."""
-        for line, text in read_warned(reply) if self.own else ():
+        """Add a sentence for each new warning in a reply to `warned`. Raises BadMessage.
+
+        Those of a find-the-bug exercise, which runs alone, are left out: one may tell its bug.
+        """
+        for line, text in read_warned(reply) if self.own and not program.alone else ():
             sentence = f"A warning at {program.text.place(line)}: {text}."
             self.warned += [sentence] if sentence not in self.warned else []
 
