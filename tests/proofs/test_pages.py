@@ -112,19 +112,6 @@ def function(text: str, name: str) -> str:
     return re.search(rf"^def {name}\(.*\n(?:(?:    .*)?\n)*    .*\n", text, re.MULTILINE)[0]
 
 
-def test_the_guides_show_every_command_system_and_format():
-    text = "\n".join(GUIDES)
-    shown = re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    run = set(re.findall(r"^tensorgrade (\w+)", "\n".join(shown), re.MULTILINE))
-    assert run >= set("doctor bundle collect grade explain report export channel".split())
-    systems = ("moodle", "canvas", "gradescope", "git")
-    assert [name for name in systems if f"--from {name}" not in text] == []
-    systems = ("gradescope", "prairielearn")
-    assert [name for name in systems if f"channel {name} " not in text] == []
-    formats = ("moodle", "canvas")
-    assert [name for name in formats if f"--format {name}" not in text] == []
-
-
 def test_all_complete_examples_for_authors_build_together(tmp_path):
     """Write them into a new course: it builds, and its checks notice all mistakes."""
     lessons = {found[1]: text for text in EXAMPLES if (found := LESSON.match(text))}
