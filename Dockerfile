@@ -22,7 +22,7 @@ RUN pip install --no-cache-dir ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} 
 RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
 # References are not tracked; those that the context has are not built again.
 RUN tensorgrade build
-# On a kernel without Landlock, learner code runs as `nobody` (docs/explanation/isolation.md). So only root may
+# On a kernel without Landlock, learner code runs as `nobody` (docs/explanation/sandbox.md). So only root may
 # read the answers.
 RUN chmod -R go= graders solutions source course_config.py
 # Try if the sandbox holds here.

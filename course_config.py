@@ -48,7 +48,7 @@ COURSE = Settings(
         reply_bytes=8 << 20,
         source_bytes=1 << 20,
     ),
-    # Learner code is graded in a sandbox: docs/explanation/isolation.md says what that promises.
+    # Learner code is graded in a sandbox: docs/explanation/sandbox.md says what that promises.
     # `tensorgrade doctor` tries if it holds on a machine. "none" does without, for trusted files.
     isolation="sandbox",
     # Deadlines, and the deduction for late work, for every course system. For example

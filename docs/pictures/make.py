@@ -168,22 +168,8 @@ def picture_of_a_card(page: Page, address: str) -> None:
     page.screenshot(path=HERE / "jupyterlab-check-card.png")
 
 
-def picture_of_the_class(page: Page, address: str) -> None:
-    """The formgrader's list of one chapter's submissions, with points."""
-    page.goto(f"{address}/formgrader/manage_submissions/{CHAPTER}", timeout=60_000)
-    row = page.locator("tr", has_text="dara")
-    row.locator(".autograde a").first.click()
-    page.wait_for_selector("text=Success", timeout=120_000)
-    page.get_by_role("button", name="Close").last.click()
-    page.wait_for_timeout(2000)
-    page.screenshot(path=HERE / "formgrader-class.png")
-
-
 def picture_of_a_submission(page: Page, address: str) -> None:
     """A submission's page in the formgrader: code, card and points."""
-    page.goto(f"{address}/formgrader/gradebook/{CHAPTER}/{CHAPTER}", timeout=60_000)
-    page.wait_for_selector("text=Submission #1", timeout=60_000)
-    page.screenshot(path=HERE / "formgrader-submissions.png")
     for number in range(1, len(CLASS) + 1):
         page.goto(f"{address}/formgrader/gradebook/{CHAPTER}/{CHAPTER}", timeout=60_000)
         page.get_by_text(f"Submission #{number}", exact=True).first.click()
@@ -214,7 +200,7 @@ def main() -> None:
         picture_of_the_report(page, make_report(Path(folder)))
         with jupyter(Path(folder)) as address:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
-            for take in (picture_of_the_class, picture_of_a_submission, picture_of_a_card):
+            for take in (picture_of_a_submission, picture_of_a_card):
                 take(page, address)
                 print(take.__name__)
         browser.close()

@@ -19,7 +19,7 @@ FOLDERS = ("graders", "solutions", "exercises", "source", "release")
 CHAPTERS = sorted(path.stem for path in (ROOT / "solutions").glob("ch*.py"))
 # Groups that only look at how an object is made: there is no input to be read.
 OF_STRUCTURE = {"start", "parameters", "indivisible", "uneven groups"}
-FIXED = {  # docs/explanation/hidden-inputs.md lists them
+FIXED = {  # docs/explanation/sandbox.md sums them up
     "causal_mask": {"values"},
     "mask_and_renormalize": {"values"},
     "inverted_dropout": {"dropout"},

@@ -95,6 +95,7 @@ class It:
 
 
 it = It()
+"""The exercise that a check judges: `it.agrees("values")` is a call on it."""
 
 
 class Sizes:
