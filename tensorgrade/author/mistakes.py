@@ -26,8 +26,7 @@ from types import ModuleType
 
 from ..course import CourseError, each
 from ..exchange.stored import read_part, stored_path
-from ..grader_files import import_from, text_in
-from ..project import Project
+from ..project import Project, import_from, text_in
 from ..recognition.edits import EditError, Edits, make
 
 HEAD = re.compile(r"(\w+)(?: (\d+)%)?:(?: +(.*))?")

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from tensorgrade.author.proofs.proving import prove
+from tensorgrade.author.proving import prove
 from tensorgrade.project import Project
 
 from ..hidden import opened

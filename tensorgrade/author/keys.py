@@ -12,17 +12,15 @@ from pathlib import Path
 
 import torch
 
-from ...course import CourseError
-from ...exchange.cases import Case
-from ...exchange.references import case_to_json
-from ...exchange.stored_key import key_in
-from ...grader_files import parsed, text_in
-from ...judging.course_checks import FILE
-from ...project import Project
-from ...runner.wire import pack
-from ..building.bugs import bugs_of
-from .pairs_files import pairs_path
-from .references import Recording, recordings_of
+from ..course import CourseError
+from ..exchange.cases import Case
+from ..exchange.references import case_to_json
+from ..exchange.stored_key import key_in
+from ..judging.course_checks import FILE
+from ..project import CONFIG, Project, parsed, text_in
+from ..runner.wire import pack
+from .pairs import pairs_path
+from .recording import Recording, recordings_of
 
 RECORDING = 5  # raise it if the engine records other results for the same code and cases
 DIGITS = 16  # binary digits of a number that count
@@ -49,14 +47,15 @@ def texts_of(recording: Recording) -> tuple[str, ...]:
     given = sorted((project.exercises / "given" / chapter).glob("*.py"))
     checks = project.course.chapter(chapter).exercise(name).checks
     called = {call.name for check in checks for call in check.calls}
-    has_own = not called.isdisjoint(recording.checks.checks) or any(
-        case.signature in recording.own for case in recording.cases
+    own = recording.own
+    has_own = not called.isdisjoint(own.checks) or any(
+        case.signature in own.signatures for case in recording.cases
     )
     return (
-        code_of(recording.source, project.solution(chapter)),
+        code_of(recording.source, recording.lesson),
         repr([(one.name, one.edits) for one in recording.mistakes.values()]),
         repr([(check.points, check.says, check.calls) for check in checks]),
-        repr(bugs_of(project, chapter, name)),
+        repr(recording.bugs),
         *(f"{path.name} {code_in(path)}" for path in given),
         *([code_in(project.graders / FILE)] if has_own else []),
         repr(sorted(project.stages.items())),
@@ -99,7 +98,7 @@ def refuse_unbuilt(graders: Path, chapters: Collection[str]) -> None:
     Without the course's settings and solutions, as in a container, nothing is compared.
     """
     root = graders.parent
-    if not ((root / "course_config.py").is_file() and (root / "solutions").is_dir()):
+    if not ((root / CONFIG).is_file() and (root / "solutions").is_dir()):
         return
     torch.set_num_threads(1)
     changed = changed_exercises(Project(root), chapters)
