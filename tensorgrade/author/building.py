@@ -6,7 +6,7 @@ an interrupted build keeps the finished ones.
 
 import gc
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, as_completed
 from contextlib import suppress
 from difflib import get_close_matches
@@ -39,7 +39,7 @@ Say = Callable[[str], object]
 IN_WORKER: list[Project] = []  # the project of a worker process
 
 
-def build(project: Project, names: Iterable[str], pairs: bool, tell: Tell, say: Say) -> list[str]:
+def build(project: Project, names: Collection[str], pairs: bool, tell: Tell, say: Say) -> list[str]:
     """Write the files that are missing or were made from something else. Return the errors.
 
     names: build only these chapters, and those of these exercises; all if it is empty. pairs: make
@@ -76,7 +76,7 @@ def build(project: Project, names: Iterable[str], pairs: bool, tell: Tell, say: 
     return wrong
 
 
-def chapters_with(project: Project, names: Iterable[str]) -> list[Chapter]:
+def chapters_with(project: Project, names: Collection[str]) -> list[Chapter]:
     """Return the named chapters, and those of named exercises, in order; all without names.
 
     Raise CourseError for an unknown name.
@@ -273,7 +273,7 @@ def strays(project: Project, written: list[Path]) -> list[str]:
     return [f"{path.relative_to(project.root)} does not belong there" for path in sorted(stray)]
 
 
-def last_line(project: Project, names: Iterable[str]) -> str:
+def last_line(project: Project, names: Collection[str]) -> str:
     """Return the last line of a build without problems. names: as in `build`."""
     chapters = chapters_with(project, names)
     said = "All derived files are fresh."

@@ -26,7 +26,7 @@ from ..recognition.reaching import bound_by, reached
 from ..recognition.signatures import signature_of
 from ..views.formulas import unknown_commands
 from .lessons import REGION, Script, given_code, read_script
-from .mistakes import Mistake, every_mistake, fitting, known, own_mistakes, shared_mistakes
+from .mistakes import Mistake, every_mistake, fitting, known, shared_mistakes, written_in
 from .words import cases_of
 
 FEWEST_HINTS = 2
@@ -217,7 +217,7 @@ class ExerciseFile:
         if self.exercise.like:
             given_code(self.project.solution(self.chapter), self.exercise.name)
             return
-        for one in own_mistakes(self.project, self.chapter, self.exercise.name):
+        for one in written_in(self.project.grader(self.chapter, self.exercise.name)):
             try:
                 make(source, self.exercise.name, one.edits)
             except EditError as error:

@@ -47,7 +47,7 @@ def texts_of(recording: Recording) -> tuple[str, ...]:
     given = sorted((project.exercises / "given" / chapter).glob("*.py"))
     checks = project.course.chapter(chapter).exercise(name).checks
     called = {call.name for check in checks for call in check.calls}
-    own = recording.own
+    own, own_file = recording.own, project.graders / FILE
     has_own = not called.isdisjoint(own.checks) or any(
         case.signature in own.signatures for case in recording.cases
     )
@@ -56,8 +56,8 @@ def texts_of(recording: Recording) -> tuple[str, ...]:
         repr([(one.name, one.edits) for one in recording.mistakes.values()]),
         repr([(check.points, check.says, check.calls) for check in checks]),
         repr(recording.bugs),
-        *(f"{path.name} {code_in(path)}" for path in given),
-        *([code_in(project.graders / FILE)] if has_own else []),
+        *(f"{path.name} {code_of(text_in(path), path)}" for path in given),
+        *([code_of(text_in(own_file), own_file)] if has_own else []),
         repr(sorted(project.stages.items())),
     )
 
@@ -77,14 +77,9 @@ def rounded(tensor: torch.Tensor) -> torch.Tensor:
     return torch.ldexp((mantissa * 2**DIGITS).round(), exponent)
 
 
-def code_in(path: Path) -> str:
-    """Return the code of a file without docstrings and comments. Raises CourseError."""
-    return code_of(text_in(path), path)
-
-
 @lru_cache(maxsize=128)  # all exercises of a chapter ask for the same files
 def code_of(text: str, path: Path) -> str:
-    """Return the code in the text of a file."""
+    """Return the code in a file's text without docstrings and comments. Raises CourseError."""
     module = parsed(text, path)
     for node in ast.walk(module):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
@@ -101,22 +96,17 @@ def refuse_unbuilt(graders: Path, chapters: Collection[str]) -> None:
     if not ((root / CONFIG).is_file() and (root / "solutions").is_dir()):
         return
     torch.set_num_threads(1)
-    changed = changed_exercises(Project(root), chapters)
-    if changed:
-        names = ", ".join(changed[:MOST_NAMED])
-        more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+    project = Project(root)
+    asked = [one for one in project.course.chapters if one.name in chapters]
+    # Missing and damaged files are reported when they are read.
+    changed = (
+        one.exercise
+        for one in recordings_of(project, asked)
+        if key_in(one.path) not in ("", key_of(one))
+    )
+    if names := list(dict.fromkeys(changed)):
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         raise CourseError(
-            f"changed since the last build: {names}{more}. The references are still the earlier "
-            "ones, or drawn from another seed; run `tensorgrade build` first"
+            f"changed since the last build: {', '.join(names[:MOST_NAMED])}{more}. The references "
+            "are still the earlier ones, or drawn from another seed; run `tensorgrade build` first"
         )
-
-
-def changed_exercises(project: Project, chapters: Collection[str]) -> list[str]:
-    """Return the exercises of these chapters with a stored key that is not today's.
-
-    Missing and damaged files are not compared; they are reported when they are read.
-    """
-    asked = [chapter for chapter in project.course.chapters if chapter.name in chapters]
-    recordings = recordings_of(project, asked)
-    changed = (one.exercise for one in recordings if key_in(one.path) not in ("", key_of(one)))
-    return list(dict.fromkeys(changed))

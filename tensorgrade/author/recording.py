@@ -22,7 +22,7 @@ from ..exchange.references import References, Seen
 from ..exchange.stored import stored_path
 from ..exchange.traces import Trace, read_trace, with_stages
 from ..exchange.values import unjudged
-from ..judging.course_checks import FILE, CourseChecks, load_checks
+from ..judging.course_checks import CourseChecks, load_checks
 from ..judging.own_names import in_names_of_stub
 from ..judging.where import LARGEST
 from ..project import Project
@@ -37,6 +37,7 @@ from .lessons import bugs_of
 from .mistakes import known
 from .words import cases_of
 
+checks_in = lru_cache(maxsize=4)(load_checks)  # every recording of a course asks for them
 Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
 Imprints = dict[str, Imprint]  # by the name of the case
 
@@ -76,8 +77,7 @@ class Recording:
     @property
     def own(self) -> CourseChecks:
         """Return the course's own checks and signatures."""
-        path = self.project.graders / FILE
-        return checks_in(path, path.read_text(encoding="utf-8") if path.exists() else "")
+        return checks_in(self.project.graders)
 
     @cached_property
     def program(self) -> Program:
@@ -232,12 +232,6 @@ def recordings_of(project: Project, chapters: Iterable[Chapter]) -> list[Recordi
         for exercise in chapter.exercises
         for hidden in (True, False)
     ]
-
-
-@lru_cache(maxsize=4)  # every recording of a course asks for them
-def checks_in(path: Path, text: str) -> CourseChecks:
-    """Return what a course's `checks.py` adds. The text is part of the cache key."""
-    return load_checks(path.parent)
 
 
 def without_large_values(trace: Trace, words: dict[str, str]) -> Trace:

@@ -4,8 +4,8 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -14,16 +14,17 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..course import CourseError
 from ..project import Project
-from .building import Say, Tell, build, last_line
+from .building import build, last_line
 
 FORKS = sys.platform == "linux"
 SECONDS_BETWEEN_LOOKS = 0.1
 WRITTEN = ("*_config.py", "solutions/**/*.py", "graders/**/*.py", "exercises/given/*/*.py")
 
 
-@contextmanager
-def progress(console: Console) -> Iterator[tuple[Tell, Say]]:
-    """Yield the callbacks of a build. They draw a bar on a terminal, and print lines above it.
+def build_shown(
+    project: Project, names: Collection[str], pairs: bool, console: Console
+) -> list[str]:
+    """Run a build with a bar on a terminal and lines above it. Return the errors.
 
     The bar is redrawn on each call and not by a thread: a process with threads cannot be forked.
     """
@@ -44,8 +45,11 @@ def progress(console: Console) -> Iterator[tuple[Tell, Say]]:
     def say(line: str) -> None:
         console.print(escape(line), soft_wrap=True)
 
-    with bar:
-        yield tell, say
+    try:
+        with bar:
+            return build(project, names, pairs, tell, say)
+    except CourseError as error:  # if the sources cannot be read
+        return str(error).splitlines()
 
 
 def author(root: Path) -> None:
@@ -93,17 +97,14 @@ def build_and_say(root: Path, changed: list[Path]) -> None:
     begun, console = time.monotonic(), Console(highlight=False)
     for path in changed:
         console.print(f"[bold]{escape(str(path.relative_to(root)))}[/bold] was saved")
+    project, names = Project(root), set[str]()
     try:
-        with progress(console) as (tell, say):
-            project = Project(root)
+        with suppress(CourseError):  # the build reports it
             names = concerned(project, changed)
-            wrong = build(project, names, False, tell, say)
-        lines = [f"✗ {error}" for error in wrong] or [f"✓ {last_line(project, names)}"]
-    except CourseError as error:
-        lines = [f"✗ {line}" for line in str(error).splitlines()]
+        wrong = build_shown(project, names, False, console)
     except KeyboardInterrupt:  # the parent process was interrupted as well and reports it
         os._exit(130)
-    for line in lines:
+    for line in [f"✗ {error}" for error in wrong] or [f"✓ {last_line(project, names)}"]:
         console.print(escape(line), soft_wrap=True)
     console.print(f"[dim]{time.monotonic() - begun:.1f} s; waiting for the next save[/dim]")
 

@@ -25,21 +25,15 @@ def build(
     """Build stubs, references, fingerprints and notebooks."""
     from rich.console import Console
 
-    from ..author.building import build as run
     from ..author.building import last_line
-    from ..author.terminal import progress
-    from ..course import CourseError
+    from ..author.terminal import build_shown
     from ..project import find_project
 
     project = find_project()
     print_errors(commands_in_the_way(project.root))
     again = "Finished exercises are written; the same command builds the rest."
-    try:
-        with progress(Console(highlight=False)) as (tell, say), interruptible(again):
-            wrong = run(project, names or (), pairs, tell, say)
-    except CourseError as error:  # if the sources cannot be read
-        wrong = str(error).splitlines()
-    print_errors(wrong)
+    with interruptible(again):
+        print_errors(build_shown(project, names or (), pairs, Console(highlight=False)))
     typer.echo(last_line(project, names or ()))
 
 
