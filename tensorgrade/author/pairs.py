@@ -113,9 +113,10 @@ def made_pairs(
     made = []
     for pair in names:
         try:
-            imprints = recording.imprints(recording.seen(pair))
+            _, seen = recording.seen(pair)
         except EditError:  # both edit the same text
             continue
+        imprints = recording.imprints(seen)
         twin = found.of(imprints, facts=False)
         if twin is None or len(twin) == 2:
             made.append(without_facts(Fingerprint(pair, imprints)))

@@ -14,6 +14,7 @@ from ..project import Project
 from ..recognition.fingerprints import load_fingerprints
 from ..views.words import plural
 from .building import without_pairs
+from .keys import refuse_unbuilt
 from .mistakes import told_apart
 
 
@@ -32,7 +33,11 @@ class Trial(NamedTuple):
 
 
 def prove(project: Project) -> tuple[list[str], list[str]]:
-    """Return what was found out, line by line, and a sentence for each gap."""
+    """Return what was found out, line by line, and a sentence for each gap.
+
+    Raise CourseError if the course changed since the last build.
+    """
+    refuse_unbuilt(project.graders, [chapter.name for chapter in project.course.chapters])
     trials = trials_of(project)
     report = [*prices(trials), "", *where_shared(trials), "", *idle_checks(project, trials)]
     report.append(f"{plural(len(trials), 'mistake')} on hidden cases")

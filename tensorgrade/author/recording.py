@@ -26,7 +26,7 @@ from ..judging.course_checks import CourseChecks, load_checks
 from ..judging.own_names import in_names_of_stub
 from ..judging.where import LARGEST
 from ..project import Project
-from ..recognition.edits import make, place_of
+from ..recognition.edits import make
 from ..recognition.fingerprints import Fingerprint, as_stored, imprints_of
 from ..recognition.imprints import Imprint
 from ..recognition.reaching import DEFINITIONS, lines_of, reached
@@ -142,8 +142,10 @@ class Recording:
 
     def single(self, name: str) -> Fingerprint:
         """Return the fingerprint of one mistake. Raise CourseError if its version cannot be run."""
-        self.refuse_no_python(name)
-        seen = self.seen((name,))
+        loaded, seen = self.seen((name,))
+        for broken in loaded.problems:  # no learner's result would match it
+            if "SyntaxError" in broken.error.kinds:
+                raise CourseError(f"{self.about(name)} is not valid Python: {broken.error.text}")
         for case, _, observed in seen:
             if observed.status == Outcome.TIMEOUT:
                 raise CourseError(
@@ -152,12 +154,12 @@ class Recording:
                 )
         return Fingerprint((name,), self.imprints(seen), *self.taken_by_checks(seen))
 
-    def seen(self, version: Names) -> list[Seen]:
-        """Return what a version does on the cases. Raise EditError if its edits do not fit."""
+    def seen(self, version: Names) -> tuple[Loaded, list[Seen]]:
+        """Load a version and run the cases. Raise EditError if its edits do not fit together."""
         run = [case for case in self.cases if case.signature not in UNSEEN]
-        _, observed = self.run(self.source_of(version), run)
+        loaded, observed = self.run(self.source_of(version), run)
         told = {case.name: one for case, one in zip(run, observed, strict=True)}
-        return [
+        return loaded, [
             Seen(case, right, in_names_of_stub(right, told.get(case.name, right), {}))
             for case, right in self.references.entries
         ]
@@ -185,18 +187,6 @@ class Recording:
         attempt = Attempt(Lab(None, Limits()), self.program, self.project.course, side)
         attempt.load_once()
         return attempt.exercises[self.exercise]
-
-    def refuse_no_python(self, name: str) -> None:
-        """Raise CourseError if a version cannot be parsed: no learner's result would match it.
-
-        Only the exercise's definition is parsed, because there are many versions.
-        """
-        first, last = place_of(self.source, self.exercise)
-        lines, after = self.source_of((name,)).splitlines(), len(self.source.splitlines()) - last
-        try:
-            ast.parse("\n".join(lines[first : len(lines) - after]))
-        except SyntaxError as error:
-            raise CourseError(f"{self.about(name)} is not valid Python: {error.msg}") from None
 
     def about(self, name: str) -> str:
         """Return the beginning of a sentence on a mistake, with its place."""

@@ -7,6 +7,7 @@ import builtins
 import keyword
 import re
 import secrets
+from itertools import chain, count
 from pathlib import Path
 
 from ..course import CourseError
@@ -52,8 +53,10 @@ def new_chapter(project: Project, name: str) -> list[Path]:
     listed = with_chapter(config, name)
     words = {"title": heading(re.sub(r"^ch\d+_", "", name))}
     written = [write_new(lesson, filled(TEMPLATES / "lesson.py.txt", words))]
-    sample = free_name(project, KINDS["function"])
-    written += write_exercise(project, name, sample, "function")
+    sample, taken = KINDS["function"], exercises_in(project)
+    numbered = (f"{sample}_{number}" for number in count(2))
+    free = next(one for one in chain([sample], numbered) if one not in taken)
+    written += write_exercise(project, name, free, "function")
     config.write_text(listed, encoding="utf-8")
     return [*written, config]
 
@@ -108,15 +111,6 @@ def exercises_in(project: Project) -> list[str]:
     """Return the names of all exercises, even in lessons that the config does not list."""
     lessons = sorted((project.root / "solutions").glob("*.py"))
     return [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
-
-
-def free_name(project: Project, name: str) -> str:
-    """Return the name, with a number added if it is taken."""
-    taken, free, number = exercises_in(project), name, 1
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    return free
 
 
 def checked(name: str) -> str:

@@ -124,7 +124,7 @@ def print_errors(errors: list[str]) -> None:
 
 @app.command("prove", rich_help_panel=AUTHORS)
 def prove() -> None:
-    """Try the solutions and every known mistake against the checks; list the gaps."""
+    """Run the solutions, show what mistakes cost, and list the gaps in the checks."""
     from ..author.proving import prove as proof_of
     from ..project import find_project
 
