@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT))
 
 from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.author.mistakes import told_apart  # noqa: E402
-from tensorgrade.author.proofs.sample_class import TROUBLE, assemble, choose  # noqa: E402
+from tensorgrade.author.sample import TROUBLE, assemble, choose  # noqa: E402
 from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.instructor.channels import write_channel  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .course import CourseError, Limits, Scheme, Settings, Tolerance
+    from .judging.checks import check, signature
     from .lateness import Lateness
-    from .marker import check, signature
     from .recognition.imprints import Imprint, of_use
 
     __version__: str
@@ -23,7 +23,7 @@ __all__ = [
     "of_use",
     "signature",
 ]
-WHERE = ("course", "lateness", "marker", "recognition.imprints")
+WHERE = ("course", "lateness", "recognition.imprints", "judging.checks")
 
 
 def __getattr__(name: str) -> Any:

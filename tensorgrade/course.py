@@ -1,7 +1,7 @@
 """A course: its chapters, exercises, points, tolerances and limits, in one record.
 
-Instructors write the settings in `course_config.py`. The module course_sources.py reads the rest
-from the course's own files. Learners get the public part with their exercises as `course.json`,
+Instructors write the settings in `course_config.py`. The module project.py reads the rest from the
+course's own files. Learners get the public part with their exercises as `course.json`,
 without the seed.
 """
 
@@ -196,14 +196,34 @@ class Scheme:
         return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What an instructor may set, and a course has.
+
+    limits: for learner code. isolation: one of ISOLATIONS, how hidden graders run it; or one of
+    OLD_LEVELS. packages: the packages that learners may import in addition to torch, by their pip
+    names. submit_as: what `tensorgrade submit` writes, one of SUBMIT_AS: a zip of all files, a
+    folder of them to upload one by one, or a zip with a folder for each chapter.
+    `course.json` does not contain the other ones: lateness: deadlines, and the deductions for late
+    work. scheme: the rule for grades, if there is one. solutions_in_kit: put the solutions into the
+    kit.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    isolation: str = "sandbox"
+    packages: tuple[str, ...] = ()
+    submit_as: str = "zip"
+    lateness: Lateness = field(default_factory=Lateness)
+    scheme: Scheme | None = None
+    solutions_in_kit: bool = False
+
+
 @dataclass(frozen=True)
-class Settings:
+class Settings(Rules):
     """The settings that an instructor writes in `course_config.py`.
 
     chapters: names, in order. points: override an exercise's points here. off: exercises that are
-    left out everywhere this term. packages: the packages that learners may import in addition to
-    torch, by their pip names. solutions_in_kit: put the solutions into the kit. Other fields are as
-    in `Course`.
+    left out everywhere this term. Other fields are as in `Rules` and `Course`.
     """
 
     name: str
@@ -211,44 +231,24 @@ class Settings:
     seed: int
     chapters: tuple[str, ...]
     tolerances: dict[str, dict[str, Tolerance]]
-    limits: Limits = field(default_factory=Limits)
-    isolation: str = "sandbox"
     points: dict[str, float] = field(default_factory=dict)
     off: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
-    lateness: Lateness = field(default_factory=Lateness)
-    scheme: Scheme | None = None
-    submit_as: str = "zip"
-    solutions_in_kit: bool = False
 
 
 @dataclass(frozen=True)
-class Course:
+class Course(Rules):
     """All data about a course that the tools need.
 
     name: one short word, for file names. title: for people.
-    seed: the hidden cases are drawn from it; use a new one each term. None for learners.
     tolerances: by device (`cpu`, `cuda`), then by dtype.
-    isolation: one of ISOLATIONS, how hidden graders run learner code; or one of OLD_LEVELS.
-    lateness: deadlines, and the deductions for late work. scheme: the rule for grades, if there is
-    one. `course.json` contains neither.
-    packages, solutions_in_kit: as in `Settings`.
-    submit_as: what `tensorgrade submit` writes, one of SUBMIT_AS: a zip of all files, a folder of
-    them to upload one by one, or a zip with a folder for each chapter.
+    seed: the hidden cases are drawn from it; use a new one each term. None for learners.
     """
 
     name: str
     title: str
     chapters: tuple[Chapter, ...]
     tolerances: dict[str, dict[str, Tolerance]]
-    limits: Limits = field(default_factory=Limits)
-    isolation: str = "sandbox"
     seed: int | None = None
-    lateness: Lateness = field(default_factory=Lateness)
-    scheme: Scheme | None = None
-    packages: tuple[str, ...] = ()
-    submit_as: str = "zip"
-    solutions_in_kit: bool = False
 
     def chapter(self, name: str) -> Chapter:
         """Return the chapter of that name. Raises CourseError if there is none."""
@@ -295,55 +295,36 @@ class Course:
 
         The rules for late work and grades and `solutions_in_kit` are left out, too.
         """
-        private = ("lateness", "scheme", "solutions_in_kit")
-        told = {name: value for name, value in asdict(self).items() if name not in private}
-        for chapter in told["chapters"]:
-            if not chapter["due"]:
-                del chapter["due"]
-            for exercise in chapter["exercises"]:
-                exercise["checks"] = [check_json(check) for check in exercise["checks"]]
-        return json.dumps(told | {"seed": None}, indent=1) + "\n"
+        told = asdict(self) | {"seed": None}
+        for private in ("lateness", "scheme", "solutions_in_kit"):
+            del told[private]
+        for check in (c for one in told["chapters"] for e in one["exercises"] for c in e["checks"]):
+            del check["line"]
+            check["calls"] = [list(call.values()) for call in check["calls"]]
+        return json.dumps(told, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Course":
         """Read the course that `public_json` wrote."""
-        data = json.loads(text)
-        return cls(
-            name=data["name"],
-            title=data["title"],
-            chapters=tuple(chapter_from(c) for c in data["chapters"]),
-            tolerances={
-                device: {dtype: Tolerance(**t) for dtype, t in by_dtype.items()}
-                for device, by_dtype in data["tolerances"].items()
-            },
-            limits=Limits(**data["limits"]),
-            isolation=data["isolation"],
-            packages=tuple(data.get("packages", ())),
-            submit_as=data.get("submit_as", "zip"),
-        )
-
-
-def check_json(check: dict) -> dict:
-    """Return a check for `course.json`, with each call as a list, and without its line."""
-    calls = [list(call.values()) for call in check["calls"]]
-    return {"points": check["points"], "says": check["says"], "calls": calls}
+        told = json.loads(text)
+        told["chapters"] = tuple(map(chapter_from, told["chapters"]))
+        told["tolerances"] = {
+            device: {dtype: Tolerance(**one) for dtype, one in by_dtype.items()}
+            for device, by_dtype in told["tolerances"].items()
+        }
+        limits, packages = Limits(**told["limits"]), tuple(told["packages"])
+        return cls(**told | {"limits": limits, "packages": packages})
 
 
 def chapter_from(data: dict) -> Chapter:
     """Return one chapter of `course.json`."""
-    exercises = (exercise_from(e) for e in data["exercises"])
-    ending, due = data.get("ending", ""), data.get("due", "")
-    return Chapter(data["name"], data["title"], tuple(exercises), ending, due)
+    return Chapter(**data | {"exercises": tuple(map(exercise_from, data["exercises"]))})
 
 
 def exercise_from(data: dict) -> Exercise:
     """Return one exercise of `course.json`."""
     checks = tuple(
-        Check(
-            c["points"],
-            c["says"],
-            tuple(Call(name, tuple(of), named) for name, of, named in c["calls"]),
-        )
-        for c in data["checks"]
+        Check(one["points"], one["says"], tuple(Call(n, tuple(a), s) for n, a, s in one["calls"]))
+        for one in data["checks"]
     )
     return Exercise(**data | {"hints": tuple(data["hints"]), "checks": checks})

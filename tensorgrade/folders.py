@@ -1,25 +1,25 @@
-"""List the engine's folders that grades depend on, and write files atomically.
+"""Files: those of the engine, whole ones to write, and originals and copies of chapters' scripts.
 
-The dependencies are whole folders, so a new file in one of them is included automatically.
-docs/explanation/architecture.md draws the folders.
+A kit brings the originals, in `.tensorgrade/`. In a course's repository, each build stores them.
 """
 
 import hashlib
 import os
+import shutil
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
 OWN_FOLDER = ".tensorgrade"  # in the kit: files that only this machine needs
-# Decides points, statuses and sentences. If this code changes, all files are graded again.
+# Decides points, statuses and sentences. If this code changes, all files are graded again. These
+# are whole folders, so a new file in one of them is included automatically.
 JUDGED_WITH = (
     "runner",
     "exchange",
     "recognition",
     "course.py",
-    "course_sources.py",
-    "grader_files.py",
-    "marker.py",
+    "project.py",
     "sandbox",
     "sources",
     "judging",
@@ -82,3 +82,16 @@ def write_file(path: Path, content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def original_of(root: Path, chapter: str) -> Path:
+    """Return the path of a chapter's original script."""
+    return root / OWN_FOLDER / "originals" / f"{chapter}.py"
+
+
+def keep_copy(root: Path, path: Path) -> Path:
+    """Copy a file under a name with the time, and return the copy."""
+    folder = root / OWN_FOLDER / "copies"
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = folder / f"{path.stem}_{datetime.now():%Y-%m-%d_%H-%M-%S-%f}{path.suffix}"
+    return Path(shutil.copy2(path, copy))

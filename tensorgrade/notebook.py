@@ -42,7 +42,7 @@ def command(name: str, *arguments: object) -> None:
     """Run the notebook form of one of the course's own commands: its function `in_notebook`."""
     from pathlib import Path
 
-    from .course_sources import load_command, own_commands
+    from .project import load_command, own_commands
 
     path = own_commands(Path.cwd()).get(name)
     if path is None:

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from safetensors.torch import load
 
-from tensorgrade.author.building.derive import script_for_learners
-from tensorgrade.author.building.script import read_script
+from tensorgrade.author.lessons import lesson_of, read_script
 from tensorgrade.author.mistakes import every_mistake
 from tensorgrade.exchange.stored import PART, SUFFIX, unpacked_part
 from tensorgrade.project import Project
@@ -33,7 +32,7 @@ def solution_lines(project: Project) -> set[str]:
     """Return telling lines of the solutions; of a find-the-bug exercise, those that differ."""
     found = set()
     for chapter in project.course.chapters:
-        given = script_for_learners(project, chapter).exercises
+        given = lesson_of(project, chapter).exercises
         for name, cell in read_script(project.solution(chapter.name)).exercises.items():
             given_code = given[name].metadata.get("given", "")
             shown = {line.strip() for line in given_code.splitlines()}

@@ -30,12 +30,12 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.author.mistakes import known, told_apart
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
 from tensorgrade.course import Limits
-from tensorgrade.course_sources import load_course as load_course
 from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import Loaded, Looked, Observation, TextFacts
 from tensorgrade.exchange.references import References, load_references
 from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.project import Project
+from tensorgrade.project import load_course as load_course
 from tensorgrade.recognition.edits import Edits, make
 from tensorgrade.sandbox.holes import examine
 from tensorgrade.sources.program import Program

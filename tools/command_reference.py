@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tensorgrade.cli.program import THIS_COURSE
 from tensorgrade.cli.shared import ANYONE, AUTHORS, INSTRUCTORS, LEARNERS, app
-from tensorgrade.course_sources import load_command, own_commands
+from tensorgrade.project import load_command, own_commands
 
 PAGE = "reference/commands.md"
 AUDIENCES = (LEARNERS, THIS_COURSE, INSTRUCTORS, AUTHORS, ANYONE)

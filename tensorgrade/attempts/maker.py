@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from ..course import Course, CourseError
-from ..course_sources import load_course
 from ..exchange.references import References, load_references
 from ..exchange.stored import stored_path
 from ..judging.course_checks import load_checks
+from ..project import load_course
 from ..recognition.fingerprints import load_fingerprints
 from ..sandbox.holes import is_locked, must_hold
 from ..sandbox.own_code import own_forks

@@ -19,6 +19,7 @@ another share for them. Lines that start with `#` are comments.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -26,8 +27,7 @@ from types import ModuleType
 
 from ..course import CourseError, each
 from ..exchange.stored import read_part, stored_path
-from ..grader_files import import_from, text_in
-from ..project import Project
+from ..project import Project, import_from, text_in
 from ..recognition.edits import EditError, Edits, make
 
 HEAD = re.compile(r"(\w+)(?: (\d+)%)?:(?: +(.*))?")
@@ -77,11 +77,12 @@ def read(lines: list[Line], shared: bool) -> list[Mistake]:
     (place, line), *rest = lines
     if not (head := HEAD.fullmatch(line)):
         raise CourseError(f"{place}: {AS_HEAD}")
-    name, price, *message = head.groups()
-    versions: list[tuple[str | None, list[Line]]] = [(price, [])]
+    name, percent, *message = head.groups()
+    price = int(percent) / 100 if percent else None
+    versions: list[tuple[float | None, list[Line]]] = [(price, [])]
     for where, line in rest:
         if again := OR.fullmatch(line):
-            versions.append((again[1] or price, []))
+            versions.append((int(again[1]) / 100 if again[1] else price, []))
         elif line.startswith("    "):
             versions[-1][1].append((where, line[4:]))
         elif line.startswith("  ") and versions == [(price, [])]:
@@ -90,14 +91,9 @@ def read(lines: list[Line], shared: bool) -> list[Mistake]:
             raise CourseError(f"{where}: {AS_EDIT}")
     said = " ".join(filter(None, message))
     return [
-        Mistake(name, said, edits_in(place, name, written), share(cost), shared, place)
+        Mistake(name, said, edits_in(place, name, written), cost, shared, place)
         for cost, written in versions
     ]
-
-
-def share(percent: str | None) -> float | None:
-    """Return a percentage as a share."""
-    return None if percent is None else int(percent) / 100
 
 
 def edits_in(place: str, name: str, lines: list[Line]) -> Edits:
@@ -130,11 +126,6 @@ def written_in(module: ModuleType, shared: bool = False) -> tuple[Mistake, ...]:
     return parse(text, path, first, shared)
 
 
-def own_mistakes(project: Project, chapter: str, exercise: str) -> tuple[Mistake, ...]:
-    """Return the mistakes in an exercise's own file."""
-    return written_in(project.grader(chapter, exercise))
-
-
 def shared_mistakes(project: Project) -> tuple[Mistake, ...]:
     """Return the mistakes in `graders/mistakes.py`, which a course need not have."""
     if not (project.graders / "mistakes.py").exists():
@@ -145,7 +136,7 @@ def shared_mistakes(project: Project) -> tuple[Mistake, ...]:
 def every_mistake(project: Project) -> list[Mistake]:
     """Return the mistakes of a course: those of each exercise, and then the shared ones."""
     names = [(c.name, e.name) for c in project.course.chapters for e in c.exercises if not e.like]
-    own = each(lambda name: own_mistakes(project, *name), names)
+    own = each(lambda name: written_in(project.grader(*name)), names)
     return [one for some in [*own, *each(shared_mistakes, [project])] for one in some]
 
 
@@ -154,30 +145,27 @@ def known(project: Project, exercise: str) -> list[Mistake]:
 
     A find-the-bug exercise has none.
     """
-    chapter = project.course.exercise(exercise)[0].name
-    if project.course.exercise(exercise)[1].like:
+    chapter, itself = project.course.exercise(exercise)
+    if itself.like:
         return []
-    source = project.solution(chapter).read_text(encoding="utf-8")
+    source = project.solution(chapter.name).read_text(encoding="utf-8")
     shared = fitting(shared_mistakes(project), source, exercise)
-    return [*own_mistakes(project, chapter, exercise), *shared]
+    return [*written_in(project.grader(chapter.name, exercise)), *shared]
 
 
 @lru_cache(maxsize=256)
 def fitting(shared: tuple[Mistake, ...], source: str, exercise: str) -> tuple[Mistake, ...]:
-    """Return the shared mistakes whose text occurs once in an exercise's solution."""
+    """Return the shared mistakes whose text occurs once in an exercise's solution.
+
+    Of several edits for the same mistake, the first that fits counts.
+    """
     found: dict[str, Mistake] = {}
     for one in shared:
-        if one.name not in found and fits(one, source, exercise):
-            found[one.name] = one
+        with suppress(EditError):
+            if one.name not in found:
+                make(source, exercise, one.edits)
+                found[one.name] = one
     return tuple(found.values())
-
-
-def fits(mistake: Mistake, source: str, exercise: str) -> bool:
-    """Return True if a mistake's text occurs once in an exercise's solution."""
-    try:
-        return bool(make(source, exercise, mistake.edits))
-    except EditError:
-        return False
 
 
 def told_apart(project: Project, exercise: str) -> list[Mistake]:

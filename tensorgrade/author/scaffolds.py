@@ -7,15 +7,13 @@ import builtins
 import keyword
 import re
 import secrets
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from itertools import chain, count
 from pathlib import Path
 
 from ..course import CourseError
-from ..course_sources import EXERCISE
-from ..project import Project
+from ..project import EXERCISE, Project
 
-TEMPLATES = files(__package__) / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 CHAPTERS = re.compile(r"chapters=\((.*?)\n?( *)\),", re.DOTALL)
 FIRST_CHAPTER = "ch1_first_steps"
 KINDS = {"function": "scaled", "class": "Offset", "values": "counted"}  # with a sample's name
@@ -30,12 +28,15 @@ def new_course(folder: Path, title: str) -> list[Path]:
     if folder.exists() and any(folder.iterdir()):
         raise CourseError(f"{folder} is there already, and not empty")
     name = re.sub(r"\W+", "_", folder.resolve().name).strip("_") or "course"
-    words = {"name": name, "title": plain(title or name), "seed": str(secrets.randbits(128))}
+    plain = " ".join((title or name).split()).replace("\\", "").replace('"', "'")
+    words = {"name": name, "title": plain, "seed": str(secrets.randbits(128))}
     words |= {"chapter": FIRST_CHAPTER, "exercise": KINDS["function"]}
-    written = [
-        write_new(folder / place, filled(template, words))
-        for place, template in templates_in(TEMPLATES / "course")
-    ]
+    written = []
+    for template in sorted((TEMPLATES / "course").rglob("*.txt")):
+        place = template.relative_to(TEMPLATES / "course").with_suffix("")
+        if place.name == "gitignore":
+            place = Path(".gitignore")
+        written.append(write_new(folder / place, filled(template, words)))
     return written + new_chapter(Project(folder), FIRST_CHAPTER)
 
 
@@ -52,8 +53,10 @@ def new_chapter(project: Project, name: str) -> list[Path]:
     listed = with_chapter(config, name)
     words = {"title": heading(re.sub(r"^ch\d+_", "", name))}
     written = [write_new(lesson, filled(TEMPLATES / "lesson.py.txt", words))]
-    sample = free_name(project, KINDS["function"])
-    written += write_exercise(project, name, sample, "function")
+    sample, taken = KINDS["function"], exercises_in(project)
+    numbered = (f"{sample}_{number}" for number in count(2))
+    free = next(one for one in chain([sample], numbered) if one not in taken)
+    written += write_exercise(project, name, free, "function")
     config.write_text(listed, encoding="utf-8")
     return [*written, config]
 
@@ -82,15 +85,11 @@ def write_exercise(project: Project, chapter: str, name: str, kind: str) -> list
     return [lesson, grader]
 
 
-ENDING = re.compile(r"^# %% \[markdown\] ending=true$", re.MULTILINE)
-
-
 def added(lesson: str, exercise: str) -> str:
     """Return a lesson with an exercise at its end, but before the chapter's ending."""
-    ending = ENDING.search(lesson)
-    at = ending.start() if ending else len(lesson)
-    text = lesson[:at].rstrip("\n") + "\n" + exercise.rstrip("\n") + "\n"
-    return f"{text}\n{lesson[at:]}" if ending else text
+    marker = "\n# %% [markdown] ending=true\n"
+    before, ending, after = lesson.partition(marker)
+    return f"{before.rstrip()}\n{exercise.rstrip()}\n{ending}{after}"
 
 
 def with_chapter(config: Path, name: str) -> str:
@@ -114,15 +113,6 @@ def exercises_in(project: Project) -> list[str]:
     return [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
 
 
-def free_name(project: Project, name: str) -> str:
-    """Return the name, with a number added if it is taken."""
-    taken, free, number = exercises_in(project), name, 1
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    return free
-
-
 def checked(name: str) -> str:
     """Return the name. Raise CourseError if it is not a valid ASCII name in Python."""
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name):
@@ -140,24 +130,7 @@ def heading(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def plain(title: str) -> str:
-    """Return a title that is safe inside double quotes."""
-    return " ".join(title.split()).replace("\\", "").replace('"', "'")
-
-
-def templates_in(folder: Traversable, place: str = "") -> list[tuple[str, Traversable]]:
-    """Return (path in the course, template) for all templates of a course, in order."""
-    found = []
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            found += templates_in(entry, f"{place}{entry.name}/")
-        elif entry.name.endswith(".txt"):
-            name = entry.name.removesuffix(".txt")
-            found.append((place + (".gitignore" if name == "gitignore" else name), entry))
-    return found
-
-
-def filled(template: Traversable, words: dict[str, str]) -> str:
+def filled(template: Path, words: dict[str, str]) -> str:
     """Return a template with its placeholders filled in."""
     text = template.read_text(encoding="utf-8")
     for name, word in words.items():

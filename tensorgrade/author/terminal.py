@@ -1,78 +1,55 @@
-"""A build on a terminal, with its progress and the time left, and a build on every save."""
+"""A build on a terminal with its progress, and a build on every save."""
 
 import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..course import CourseError
 from ..project import Project
-from ..views.words import plural
-from .building.building import build, last_line
+from .building import build, last_line
 
 FORKS = sys.platform == "linux"
-SECONDS_BETWEEN_LINES = 10
 SECONDS_BETWEEN_LOOKS = 0.1
 WRITTEN = ("*_config.py", "solutions/**/*.py", "graders/**/*.py", "exercises/given/*/*.py")
 
 
-class BuildProgress:
-    """The progress display of a build: a bar on a terminal, plain lines elsewhere.
+def build_shown(
+    project: Project, names: Collection[str], pairs: bool, console: Console
+) -> list[str]:
+    """Run a build with a bar on a terminal and lines above it. Return the errors.
 
-    Use it as `with BuildProgress() as progress:` and pass `progress.tell` to the build. The bar is
-    redrawn on each call of `tell` and not by a thread: a process with threads cannot be forked.
+    The bar is redrawn on each call and not by a thread: a process with threads cannot be forked.
     """
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    bar = Progress(
+        *columns,
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task("", total=None)
 
-    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic):
-        self.console, self.clock = console or Console(highlight=False), clock
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=self.console,
-            auto_refresh=False,
-            transient=True,
-            disable=not self.console.is_terminal,
-        )
-        self.task = self.bar.add_task("", total=None, left="")
-        self.begun = self.last_line = clock()
-        self.total = 0
+    def tell(what: str, done: int, total: int) -> None:
+        bar.update(task, description=escape(what), completed=done, total=total)
+        bar.refresh()
 
-    def __enter__(self) -> Self:
-        self.bar.start()
-        return self
+    def say(line: str) -> None:
+        console.print(escape(line), soft_wrap=True)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.bar.stop()
-
-    def tell(self, what: str, done: int, total: int) -> None:
-        """Show the number of finished runs and the time left. what: the exercise."""
-        if total != self.total:  # the next stage begins: single mistakes, then pairs
-            self.begun, self.total = self.clock(), total
-        rest = round((self.clock() - self.begun) * (total - done) / max(1, done))
-        left = f"about {rest // 60}:{rest % 60:02} left"  # at the pace so far
-        self.bar.update(self.task, description=escape(what), completed=done, total=total, left=left)
-        self.bar.refresh()
-        if not self.console.is_terminal and self.clock() - self.last_line > SECONDS_BETWEEN_LINES:
-            self.last_line = self.clock()
-            self.say(f"{done} of {plural(total, 'run')}, {left}")
-
-    def say(self, line: str) -> None:
-        """Print a line above the bar."""
-        self.console.print(escape(line), soft_wrap=True)
+    try:
+        with bar:
+            return build(project, names, pairs, tell, say)
+    except CourseError as error:  # if the sources cannot be read
+        return str(error).splitlines()
 
 
 def author(root: Path) -> None:
@@ -115,47 +92,25 @@ def build_apart(root: Path, changed: list[Path]) -> None:
 
 
 def build_and_say(root: Path, changed: list[Path]) -> None:
-    """Build the exercises that some files may have changed, and report the result and the time."""
+    """Build the chapters that some files may have changed, and report the result and the time."""
     sys.dont_write_bytecode = True  # it would hide a second save within the same second
-    try:
-        say_built(root, changed)
-    except KeyboardInterrupt:  # the parent process was interrupted as well and reports it
-        os._exit(130)
-
-
-def say_built(root: Path, changed: list[Path]) -> None:
-    """Run one build and show it on the terminal."""
     begun, console = time.monotonic(), Console(highlight=False)
     for path in changed:
         console.print(f"[bold]{escape(str(path.relative_to(root)))}[/bold] was saved")
+    project, names = Project(root), set[str]()
     try:
-        with BuildProgress(console) as progress:
-            project = Project(root)
-            only = concerned(project, changed) or frozenset()
-            wrong = build(project, only, False, progress.tell, progress.say)
-        lines = [f"✗ {error}" for error in wrong] or [f"✓ {last_line(project, only)}"]
-    except CourseError as error:
-        lines = [f"✗ {line}" for line in str(error).splitlines()]
-    for line in lines:
+        with suppress(CourseError):  # the build reports it
+            names = concerned(project, changed)
+        wrong = build_shown(project, names, False, console)
+    except KeyboardInterrupt:  # the parent process was interrupted as well and reports it
+        os._exit(130)
+    for line in [f"✗ {error}" for error in wrong] or [f"✓ {last_line(project, names)}"]:
         console.print(escape(line), soft_wrap=True)
     console.print(f"[dim]{time.monotonic() - begun:.1f} s; waiting for the next save[/dim]")
 
 
-def concerned(project: Project, changed: Iterable[Path]) -> frozenset[str] | None:
-    """Return the exercises that these files affect, or None if it may be all of them."""
-    found: set[str] = set()
-    chapters = {chapter.name: chapter for chapter in project.course.chapters}
-    for path in changed:
-        lesson = path.parent == project.root / "solutions"
-        chapter = chapters.get(path.stem if lesson else path.parent.name)
-        names = {exercise.name for exercise in chapter.exercises} if chapter else set()
-        own = (
-            {path.stem} if path.parent.parent == project.graders and path.suffix == ".py" else None
-        )
-        about = names if lesson else own
-        if not about or not about <= names:
-            return None
-        found |= about
-        if own and chapter:  # find-the-bug exercises use another exercise's cases and checks
-            found |= {one.name for one in chapter.exercises if one.like == path.stem}
-    return frozenset(found)
+def concerned(project: Project, changed: list[Path]) -> set[str]:
+    """Return the chapters whose own files changed; none, which means all, if another one did."""
+    chapters = {chapter.name for chapter in project.course.chapters}
+    found = {path: chapters & {path.stem, path.parent.name} for path in changed}
+    return set().union(*found.values()) if all(found.values()) else set()

@@ -16,30 +16,25 @@ app.add_typer(new, name="new", rich_help_panel=AUTHORS)
 def build(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Chapters or exercises to build; without names, everything."),
+        typer.Argument(help="Chapters to build, or exercises of them; without names, all."),
     ] = None,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Also build pairs of mistakes, as for a release.")
     ] = False,
 ) -> None:
     """Build stubs, references, fingerprints and notebooks."""
-    from ..author.building.building import build as run
-    from ..author.building.building import exercises_of, last_line
-    from ..author.terminal import BuildProgress
-    from ..course import CourseError
+    from rich.console import Console
+
+    from ..author.building import last_line
+    from ..author.terminal import build_shown
     from ..project import find_project
 
     project = find_project()
     print_errors(commands_in_the_way(project.root))
     again = "Finished exercises are written; the same command builds the rest."
-    try:
-        with BuildProgress() as progress, interruptible(again):
-            only = exercises_of(project, names or [])
-            wrong = run(project, only, pairs, progress.tell, progress.say)
-    except CourseError as error:  # if the sources cannot be read
-        wrong = str(error).splitlines()
-    print_errors(wrong)
-    typer.echo(last_line(project, only))
+    with interruptible(again):
+        print_errors(build_shown(project, names or (), pairs, Console(highlight=False)))
+    typer.echo(last_line(project, names or ()))
 
 
 @app.command(rich_help_panel=AUTHORS)
@@ -103,7 +98,7 @@ def new_exercise(
 
 def commands_in_the_way(root: Path) -> list[str]:
     """Return a sentence for each command of the course whose name is taken by a built-in one."""
-    from ..course_sources import own_commands
+    from ..project import own_commands
 
     ours = audiences()
     return [
@@ -129,8 +124,8 @@ def print_errors(errors: list[str]) -> None:
 
 @app.command("prove", rich_help_panel=AUTHORS)
 def prove() -> None:
-    """Try the solutions and every known mistake against the checks; list the gaps."""
-    from ..author.proofs.proving import prove as proof_of
+    """Run the solutions, show what mistakes cost, and list the gaps in the checks."""
+    from ..author.proving import prove as proof_of
     from ..project import find_project
 
     report, gaps = proof_of(find_project())
@@ -146,7 +141,7 @@ def sample(
     seed: Annotated[int, typer.Option(help="Random seed; another one gives another class.")] = 1,
 ) -> None:
     """Write a sample class, made of the solutions and known mistakes."""
-    from ..author.proofs.sample_class import write_sample_class
+    from ..author.sample import write_sample_class
     from ..project import find_project
 
     files = write_sample_class(find_project(), folder, learners, seed)

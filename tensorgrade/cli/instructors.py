@@ -265,7 +265,7 @@ def bundle(
     ] = False,
 ) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
-    from ..author.bundle import write_kit, write_solutions
+    from ..author.handouts import write_kit, write_solutions
     from ..project import find_project
 
     project = find_project()
@@ -296,7 +296,7 @@ def explain(
     from rich.console import Console
 
     from ..attempts.setup import Setup
-    from ..author.recording.keys import refuse_unbuilt
+    from ..author.keys import refuse_unbuilt
     from ..instructor.collect import where_files_went
     from ..instructor.explain import explain as gather
     from ..instructor.explain import for_learner, print_explanation
@@ -334,7 +334,7 @@ UNKNOWN_OVERRIDES = "overrides are unknown without --out, so other points may co
 
 def bug_told(exercise: str) -> str:
     """Describe the bug in a find-the-bug exercise; empty for other exercises."""
-    from ..author.building.script import BUG
+    from ..author.lessons import BUG
     from ..project import find_project
     from ..recognition.edits import place_of
 

@@ -83,7 +83,7 @@ def hint(
     """Show the first hints for an exercise."""
     from rich.console import Console
 
-    from ..course_sources import load_course
+    from ..project import load_course
     from ..views.hints import print_hints, print_where_hints_are
 
     folder = next((f for f in (Path("exercises"), Path(".")) if (f / "course.json").exists()), None)

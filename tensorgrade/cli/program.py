@@ -78,7 +78,7 @@ def add_commands_of_the_course(called: str) -> None:
     ours = audiences()
     if called in ours:
         return
-    from ..course_sources import described_command, load_command, own_commands
+    from ..project import described_command, load_command, own_commands
 
     there = own_commands(Path.cwd())
     if called in GONE and called not in there:
@@ -98,7 +98,7 @@ def add_commands_of_the_course(called: str) -> None:
 
 def with_a_sentence(command: FunctionType) -> Callable[..., Any]:
     """Wrap a command of a course, so that an unexpected error becomes a CourseError."""
-    from ..course_sources import told_at
+    from ..project import error_at
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
@@ -107,7 +107,8 @@ def with_a_sentence(command: FunctionType) -> Callable[..., Any]:
         except (CourseError, OSError, typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except Exception as error:
-            raise CourseError(told_at(Path(command.__code__.co_filename), error)) from error
+            path = Path(command.__code__.co_filename)
+            raise CourseError(error_at(path.parents[1], error, f"{path}: ")) from error
 
     return run
 

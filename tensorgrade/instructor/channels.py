@@ -71,7 +71,7 @@ def write_channel(system: str, project: Project, chapter: str, out: Path) -> int
     """Write a system's package as a zip, and return its number of files. Raises CourseError."""
     if system not in PARCELS:
         raise CourseError(f"the course system must be one of {', '.join(PARCELS)}, not {system}")
-    from ..author.recording.keys import refuse_unbuilt  # a package does not contain it
+    from ..author.keys import refuse_unbuilt  # a package does not contain it
 
     refuse_unbuilt(project.graders, [project.course.chapter(chapter).name])
     files = PARCELS[system](project, project.course.chapter(chapter))

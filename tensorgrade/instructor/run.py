@@ -12,10 +12,10 @@ from pathlib import Path
 from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
 from ..attempts.verdict import GRADERS_FAILED, Verdict
-from ..author.recording.keys import refuse_unbuilt
+from ..author.keys import refuse_unbuilt
 from ..course import OLD_LEVELS, Course, CourseError
-from ..course_sources import load_course
 from ..lateness import BEST, in_zone
+from ..project import load_course
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
 from ..sources.finding import EXPECTED, TEAMS, find_submissions, named

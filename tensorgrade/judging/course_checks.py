@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..course import CourseError
-from ..marker import ADDED
 from ..recognition.signatures import SIGNATURES, Signature
 from .checked import CheckedExercise
-from .checks import ENGINE_CHECKS
+from .checks import ADDED, ENGINE_CHECKS
 
 FILE = "checks.py"
 # The engine's names of each kind. A course may add to them, but may not replace any.

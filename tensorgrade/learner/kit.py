@@ -10,9 +10,8 @@ from functools import cached_property
 from pathlib import Path
 
 from ..course import Course, CourseError
-from ..course_sources import load_course
-from ..folders import OWN_FOLDER
-from ..originals import keep_copy, original_of
+from ..folders import OWN_FOLDER, keep_copy, original_of
+from ..project import load_course
 from ..runner.edits import definition_of
 from ..runner.source import Unreadable, decode
 from ..runner.syntax import first_line

@@ -86,7 +86,7 @@ def grade_there(submitted_files: SubmittedFiles) -> list[dict]:
     Raises NotGraded if this machine cannot, CourseError if the chapter changed since the last
     build, or whatever error the graders have on this file.
     """
-    from ..author.recording.keys import refuse_unbuilt
+    from ..author.keys import refuse_unbuilt
     from ..instructor import grader
 
     refuse_unbuilt(grader.ready_grader().maker.tests, [submitted_files.chapter])

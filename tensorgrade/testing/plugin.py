@@ -21,9 +21,9 @@ from ..attempts.results import CheckResult, Results
 from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
 from ..course import Chapter, Check, Course, CourseError
-from ..course_sources import load_course
 from ..history import remember
 from ..judging.diagnosis import Wrong
+from ..project import load_course
 from ..sandbox.holes import NotIsolated
 from ..sandbox.processes import NotStarted
 from ..views.note import Note

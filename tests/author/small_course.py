@@ -5,7 +5,8 @@ from pathlib import Path
 import torch
 
 from tensorgrade.author import scaffolds
-from tensorgrade.author.recording.references import Recording, pairs_of, tell_apart
+from tensorgrade.author.pairs import singles_of, with_pairs
+from tensorgrade.author.recording import Recording
 from tensorgrade.exchange.references import References
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprint
@@ -57,11 +58,8 @@ def build_exercise(
     """Return an exercise's references and fingerprints; with pairs of mistakes on public cases."""
     torch.set_num_threads(1)
     recording = Recording(Project(Path(root)), chapter, exercise, hidden)
-    rows = recording.rows(recording.singles)
-    prints = tell_apart(recording, rows)
-    if not hidden:
-        pairs = filter(recording.fits, pairs_of(recording, prints))
-        prints = tell_apart(recording, rows | recording.rows(pairs))
+    found = singles_of(recording)
+    prints = found.all[1:] if hidden else with_pairs(recording, found, True)[0]
     return recording.references, prints
 
 

@@ -1,15 +1,22 @@
 """Find-the-bug exercises: what an author writes, what learners get, and how repairs are graded."""
 
 import json
+from types import SimpleNamespace
 
 import nbformat
 import pytest
+
+from tensorgrade.attempts.attempt import MOST_CHANGED
+from tensorgrade.attempts.points import repaired
+from tensorgrade.attempts.results import CheckResult
+from tensorgrade.author.proving import unnoticed_bugs
+from tensorgrade.project import Project
 
 from ..hidden import opened
 from ..kits import unpacked
 from ..support import grade, release
 from .bug_course import ANSWER, LINE, MARK, NAME, NEW, OLD, with_a_bug
-from .small_course import CHAPTER, LESSON, build
+from .small_course import CHAPTER, LESSON, build, edit
 
 pytestmark = pytest.mark.slow
 RIGHT = "\n".join(line for line in ANSWER.splitlines() if "###" not in line)
@@ -90,3 +97,46 @@ def test_only_what_was_fixed_earns_points(course, tmp_path):
     assert {who: (row["points"], row["status"]) for who, row in found.items()} == {
         who: (points, status) for who, (_, points, status) in own.items()
     }
+
+
+def test_a_proof_finds_what_is_no_bug(tmp_path):
+    root = with_a_bug(tmp_path / "small")
+    build(root)
+    assert unnoticed_bugs(Project(root)) == []
+    edit(root, LESSON, MARK, MARK.replace(NEW, OLD).replace("entries, factors", "factors, entries"))
+    build(root)
+    said = unnoticed_bugs(Project(root))
+    assert said == [
+        f"{side}: no check notices the bug of {NAME}" for side in ("graders", "exercises")
+    ]
+
+
+def part(changed: int) -> SimpleNamespace:
+    """An exercise of four points, of which so many parts were changed."""
+    attempt = SimpleNamespace(facts=SimpleNamespace(changes={NAME: changed}))
+    return SimpleNamespace(
+        name=NAME,
+        attempt=attempt,
+        given_code="code",
+        is_as_given=not changed,
+        is_rewritten=changed > MOST_CHANGED,
+    )
+
+
+@pytest.mark.parametrize(
+    "changed, checks, points",
+    [
+        (2, [(1, True, False), (3, True, True)], 4),  # fixed
+        (30, [(1, True, False), (3, True, True)], 3),  # rewritten
+        (0, [(1, False, False), (3, True, True)], 0),  # unchanged
+        (2, [(1, False, False), (3, True, True)], 0),  # another mistake for the one that was there
+        (2, [(1, True, False), (1, False, False), (2, True, True)], 1.5),  # half of it fixed
+        (2, [(1, True, False), (1, True, False), (1, False, True), (1, True, True)], 1.5),
+        (2, [(1, True, False), (3, False, True)], 0),  # more broken than fixed: never below 0
+    ],
+)
+def test_a_repair_in_part_earns_a_part(changed, checks, points):
+    """checks: points, passed, and passed by the given code."""
+    results = [CheckResult(NAME, worth, passed, given=given) for worth, passed, given in checks]
+    earned = sum(check.earned for check in repaired(part(changed), results))
+    assert earned == pytest.approx(points)

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from tensorgrade.author import call, case, computed, construct, describe, load, normal, weights
-from tensorgrade.author.recording.casebook import Sizes
-from tensorgrade.author.recording.drawings import Draw, seed_for
+from tensorgrade.author.words import Draw, Sizes, seed_for
 from tensorgrade.course import CourseError
 
 
@@ -20,10 +19,10 @@ def draw(dtype=torch.float64):
 
 def test_numbers_are_drawn_in_the_order_in_which_they_stand_and_each_once():
     made, numbers = recorded(call(x=normal(2, 3), gradient=normal(4))), draw()
-    assert made.tensors["0.x"].equal(numbers.normal(2, 3))
-    assert made.tensors["result.gradient"].equal(numbers.normal(4))
+    assert made.tensors["0.x"].equal(numbers.value(normal(2, 3)))
+    assert made.tensors["result.gradient"].equal(numbers.value(normal(4)))
     turned, numbers = recorded(call(gradient=normal(4), x=normal(2, 3))), draw()
-    assert turned.tensors["result.gradient"].equal(numbers.normal(4))
+    assert turned.tensors["result.gradient"].equal(numbers.value(normal(4)))
     x = normal(3)
     made = recorded(call(x=x, result="a"), call(x=2 * x - 1, result="b"))
     assert made.tensors["1.x"].equal(2 * made.tensors["0.x"] - 1)
@@ -31,7 +30,7 @@ def test_numbers_are_drawn_in_the_order_in_which_they_stand_and_each_once():
     assert [dict(one.passed)["n"] for one in made] == [1, 2, 3], "cases from a loop"
     assert [len(one.tensors["0.x"]) for one in made] == [1, 2, 3]
     made = recorded(call(x=computed(torch.softmax, normal(4), -1)), dtype=torch.float32)
-    assert made.tensors["0.x"].equal(draw(torch.float32).normal(4).softmax(-1))
+    assert made.tensors["0.x"].equal(draw(torch.float32).value(normal(4)).softmax(-1))
 
 
 def test_graders_draw_sizes_from_their_ranges_and_learners_small_ones():

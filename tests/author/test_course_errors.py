@@ -4,10 +4,9 @@ import sys
 
 import pytest
 
-from tensorgrade.author.proofs.course_errors import course_errors
+from tensorgrade.author.errors import course_errors
 from tensorgrade.course import CourseError
-from tensorgrade.grader_files import package_of
-from tensorgrade.project import Project
+from tensorgrade.project import Project, package_of
 
 from .bug_course import LINE, MARK, NAME, OLD, with_a_bug
 from .small_course import CHAPTER, COUNTS, GRADER, LESSON, edit, make_course
@@ -135,7 +134,8 @@ def said_of(root) -> str:
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         del sys.modules[name]
     try:
-        return "\n".join(course_errors(Project(root)))
+        project = Project(root)
+        return "\n".join(course_errors(project, project.course.chapters))
     except CourseError as error:
         return str(error)
 

@@ -4,9 +4,10 @@ import inspect
 import re
 
 import tensorgrade.author
-from tensorgrade.author.recording import steps
-from tensorgrade.exchange.cases import SETTINGS
+from tensorgrade.author import words
+from tensorgrade.exchange.cases import SETTINGS, Part
 from tensorgrade.recognition.signatures import SIGNATURES
+from tensorgrade.runner.step import Step
 
 from ..support import ROOT
 
@@ -24,5 +25,7 @@ def test_every_name_for_authors_is_in_an_example_or_a_reference_page():
     page = (REFERENCE / "cases.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`(\w+)=", page))
     assert set().union(*SETTINGS.values()) - listed == set()
-    written = [one for one in vars(steps).values() if inspect.isfunction(one)]
-    assert [one.__name__ for one in written if f"`{one.__name__}(" not in page] == []
+    functions = [one for one in vars(words).values() if inspect.isfunction(one)]
+    steps = [one for one in functions if one.__annotations__.get("return") in (Step, Part)]
+    assert len(steps) > 8
+    assert [one.__name__ for one in steps if f"`{one.__name__}(" not in page] == []

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from tensorgrade.author.proofs.proving import prove
+from tensorgrade.author.proving import prove
 from tensorgrade.project import Project
 
 from ..hidden import opened
@@ -39,10 +39,14 @@ def test_its_settings_for_nbgrader_are_those_of_every_course(small_course):
 
 
 @pytest.mark.slow
-def test_the_solutions_of_a_new_course_pass(small_course):
+def test_the_solutions_of_a_new_course_pass_and_its_proof_says_what_mistakes_cost(small_course):
     """engine/test_packaged.py grades one."""
-    _, gaps = prove(Project(small_course))
+    report, gaps = prove(Project(small_course))
     assert gaps == []
+    costs = {line.split()[1]: line.split()[2] for line in report if line.endswith("%")}
+    assert costs["scaled_factor_added"] == costs["scaled_factor_ignored"] == "50%"
+    assert "scaled notices no mistake: The argument keeps its values." in report
+    assert report[-1] == f"{len(costs)} mistakes on hidden cases"
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from tensorgrade.author.mistakes import every_mistake, known
-from tensorgrade.author.recording.casebook import Sizes
+from tensorgrade.author.words import Sizes
 from tensorgrade.course import Check
 
 from ..support import ROOT, Project

@@ -7,14 +7,14 @@ from .imports import MODULES, imported_names, imports
 # From the bottom up. Modules of one layer do not import each other.
 LAYERS = [
     {"lateness", "gc_settings"},
-    {"marker", "folders", "course", "processes"},
-    {"runner", "grader_files"},
-    {"sandbox", "exchange", "course_sources"},
+    {"folders", "course", "processes"},
+    {"runner"},
+    {"sandbox", "exchange"},
     {"sources"},
     {"project", "recognition"},
     {"judging"},
     {"attempts"},
-    {"views", "history", "originals", "audit"},
+    {"views", "history", "audit"},
     {"testing"},
     {"author"},
     {"learner", "instructor"},

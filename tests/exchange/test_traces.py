@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from tensorgrade.author.recording.casebook import recorded_cases
-from tensorgrade.author.recording.references import observe, traces_of
+from tensorgrade.author.recording import Recording
 from tensorgrade.course import CourseError
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.exchange.references import References, load_references, stored_form
@@ -48,10 +47,9 @@ def test_a_forged_trace_is_empty(name, forged):
 
 
 def test_traces_are_stored_without_lines_operations_or_a_name_of_the_code(project, tmp_path):
-    case = recorded_cases(project, CHAPTER, NAME, False)[0]
-    source = project.solution(CHAPTER).read_text(encoding="utf-8")
-    trace = traces_of(project, CHAPTER, NAME, source, [case])[case.id]
-    (expected,) = observe(project, CHAPTER, source, [case])
+    recording = Recording(project, CHAPTER, NAME, False)
+    case, expected = recording.references.entries[0]
+    trace = recording.traces([case])[case.id]
     references = References(CHAPTER, False, ((case, expected),), {case.id: trace})
     path = stored_path(tmp_path, CHAPTER, NAME)
     store(path, "key", *stored_form(references))

@@ -21,11 +21,11 @@ from typing import ClassVar
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import GRADING_FAILED, Status, Verdict
 from tensorgrade.cli import main
-from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import grader as grading
 from tensorgrade.instructor import run as running
 from tensorgrade.instructor.results import NAME, RESULTS, Results
 from tensorgrade.lateness import written
+from tensorgrade.project import load_course
 
 from .. import support
 from ..support import ROOT, Graded

@@ -4,11 +4,11 @@ import json
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tensorgrade.author.building.notebooks import notebook_text
-from tensorgrade.author.building.script import Script, read_script
+from tensorgrade.author.handouts import notebook_text
+from tensorgrade.author.lessons import Script, read_script
 from tensorgrade.course import Course, Settings
-from tensorgrade.course_sources import resolve
 from tensorgrade.lateness import Lateness
+from tensorgrade.project import resolve
 from tensorgrade.views.lessons import lessons_page
 
 from ..support import ROOT

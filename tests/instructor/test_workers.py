@@ -13,7 +13,6 @@ import pytest
 from rich.console import Console
 
 from tensorgrade.course import CourseError
-from tensorgrade.course_sources import load_course
 from tensorgrade.exchange.stored import store, stored_path
 from tensorgrade.instructor import grader as worker
 from tensorgrade.instructor.class_terminal import ClassProgress
@@ -22,6 +21,7 @@ from tensorgrade.instructor.dependencies import digest_of, graders_files, settin
 from tensorgrade.instructor.run import Task, by_content
 from tensorgrade.instructor.workers import graded
 from tensorgrade.lateness import Lateness
+from tensorgrade.project import load_course
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..support import ROOT

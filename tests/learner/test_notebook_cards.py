@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from tensorgrade.course import CourseError, Limits
-from tensorgrade.course_sources import load_course
 from tensorgrade.learner import pictures
 from tensorgrade.learner.notebook import chapters, checking
 from tensorgrade.learner.notebook.card import Card, Points, telling_matrix
 from tensorgrade.learner.notebook.checking import check, check_here
+from tensorgrade.project import load_course
 from tensorgrade.runner.reading import Cell, extract
 
 from ..support import ROOT

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tensorgrade.author.recording.casebook import recorded_cases
+from tensorgrade.author.words import cases_of
 from tensorgrade.exchange.cases import Case
 
 from ..answers.reader import edited_answers, right_answers, solutions
@@ -83,7 +83,7 @@ def test_only_listed_hidden_inputs_stay_the_same(project: Project, tmp_path):
     for chapter in project.course.chapters:
         for name in (exercise.name for exercise in chapter.exercises):
             cases, *drawn = (
-                recorded_cases(one, chapter.name, name, hidden=True) for one in (project, *others)
+                cases_of(one, chapter.name, name, hidden=True) for one in (project, *others)
             )
             fixed = {
                 case.group

@@ -6,8 +6,7 @@ import struct
 
 import pytest
 
-from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
-from tensorgrade.author.recording.drawings import seed_for
+from tensorgrade.author.words import PUBLIC_SEED, cases_of, seed_for
 from tensorgrade.exchange.cases import Case
 from tensorgrade.runner.wire import pack, unpack
 from tensorgrade.sandbox.processes import Child
@@ -30,7 +29,7 @@ def hidden_cases(project, chapter: str) -> list[Case]:
     return [
         case
         for exercise in exercises
-        for case in recorded_cases(project, chapter, exercise.name, hidden=True)
+        for case in cases_of(project, chapter, exercise.name, hidden=True)
     ]
 
 
@@ -90,11 +89,11 @@ def test_an_authors_seeds_stay_apart_and_alike(project):
     """Only hidden cases change what is written, and `again` goes on from where `dropped` ended."""
     chapter, exercise = "ch3_causal_attention", "inverted_dropout"
     for hidden in (True, False):
-        case = recorded_cases(project, chapter, exercise, hidden)[0]
+        case = cases_of(project, chapter, exercise, hidden)[0]
         seeds = [step.options["seed"] for step in case.steps]
         assert len(set(seeds)) == 3 and (seeds == [0, 1, None]) is not hidden
         assert seeds[2] is None
-    again = recorded_cases(project, chapter, exercise, True)[0]
+    again = cases_of(project, chapter, exercise, True)[0]
     assert [step.options["seed"] for step in again.steps] != seeds
 
 

@@ -5,9 +5,11 @@ import shutil
 import pytest
 
 from tensorgrade.attempts.checking import checked
+from tensorgrade.attempts.lab import Lab
+from tensorgrade.attempts.maker import AttemptMaker
 from tensorgrade.attempts.naming import answer_to
 from tensorgrade.attempts.results import state_of
-from tensorgrade.author.proofs.proving import MadeAttempts
+from tensorgrade.attempts.setup import Setup
 from tensorgrade.course import Call, Check
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 
@@ -17,9 +19,9 @@ CH1, NAME = "ch1_simplified_attention", "softmax"
 
 
 def test_whatever_a_check_raises_is_a_result(project):
-    attempt = MadeAttempts(project, project.exercises).attempt(
-        CH1, project.solution(CH1).read_text("utf-8")
-    )
+    program = project.program(CH1, project.solution(CH1).read_text("utf-8"))
+    lab = Lab(None, project.course.limits)
+    attempt = AttemptMaker(Setup(project.exercises, "none")).attempt_with(lab, program)
     part = answer_to(attempt, NAME)
     for error, said in (
         (Wrong(Diagnosis(Kind.FACT, "it is wrong")), "it is wrong"),

@@ -1,16 +1,57 @@
-"""The engine's checks: a module for each subject, a function for each check."""
+"""The engine's checks: a module for each subject, a function for each check.
 
-# A check is marked as in a course (`@check`), which registers it. The docs site shows the
-# docstrings of all public functions here, so names of helpers begin with an underscore.
+Decorators register them, and those in the file `checks.py` of a course's graders.
+"""
+
+# The docs site shows the docstrings of all public functions here, so names of helpers begin with an
+# underscore.
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MethodType
+from typing import TypeVar
 
 from ...course import CourseError
-from ...marker import ADDED
 from ..checked import CheckedExercise
+
+ADDED = "__added_to_tensorgrade__"  # the list of a module's marked functions, in order
+Function = TypeVar("Function", bound=Callable)
+
+
+def check(function: Function) -> Function:
+    """Mark a function of `checks.py` as a check, which grader files call like a built-in one.
+
+    It receives the exercise's attempt and the arguments of the call. It raises Wrong, or passes.
+
+        @check
+        def is_positive(exercise, group):
+            for case, expected, observed in exercise.answered(group):
+                result = exercise.result(case, "result", expected, observed)
+                if (result < 0).any():
+                    exercise.wrong("values", "it has negative entries", case=case)
+    """
+    function.__globals__.setdefault(ADDED, []).append(("check", function.__name__, function))
+    return function
+
+
+def signature(name: str) -> Callable[[Callable], Callable]:
+    """Mark a function of `checks.py` as a signature: cases with `signature=name` use it.
+
+    It receives a case, the expected observation and the actual one, and returns an Imprint.
+    Mistakes with different imprints can be distinguished.
+
+        @signature("signs")
+        def signs(case, expected, seen):
+            return Imprint(str(bool((seen.tensors["result"] < 0).any())))
+    """
+
+    def mark(function: Callable) -> Callable:
+        function.__globals__.setdefault(ADDED, []).append(("signature", name, function))
+        return function
+
+    return mark
+
 
 _modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
 ENGINE_CHECKS: dict[str, Callable] = {

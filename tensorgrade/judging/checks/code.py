@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 
-from ...marker import check
 from ...recognition.operations import arithmetic, grows
 from ..checked import CheckedExercise
 from ..diagnosis import Diagnosis, Kind, Wrong
 from ..result_names import result_name
+from . import check
 
 
 @check

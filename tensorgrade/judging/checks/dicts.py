@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from ...exchange.values import plain
-from ...marker import check
 from ..checked import CheckedExercise
 from ..problems import came_instead, keys_of, what_came
+from . import check
 
 
 @check

@@ -4,9 +4,9 @@ import torch
 
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
-from ...marker import check
 from ...recognition import dropout
 from ..checked import CheckedExercise
+from . import check
 
 AGAIN = "plain once more"  # the result of a second run without dropout, if a case has one
 REPEATED = {

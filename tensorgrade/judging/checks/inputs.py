@@ -2,9 +2,9 @@
 
 from ...exchange.cases import Case
 from ...exchange.observation import Observation, strings
-from ...marker import check
 from ..checked import CheckedExercise
 from ..result_names import result_name
+from . import check
 
 
 @check

@@ -1,9 +1,9 @@
 """Refusals: the learner's code must refuse what the solution refuses."""
 
-from ...marker import check
 from ..checked import CheckedExercise
 from ..diagnosis import Wrong
 from ..errors import why_it_raised
+from . import check
 
 
 @check

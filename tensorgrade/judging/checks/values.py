@@ -4,12 +4,12 @@ from itertools import filterfalse
 
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
-from ...marker import check
 from ...recognition.imprints import results_in
 from ..checked import CheckedExercise
 from ..result_names import is_within, not_the_same, result_name
 from ..tensor_comparison import disagreement
 from ..value_comparison import ValueJudge
+from . import check
 
 
 @check

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ...course import CourseError
-from ...course_sources import load_course
+from ...project import load_course
 from ...runner.facts import written
 from ...runner.loading import load_module
 from ...runner.reading import source_in

@@ -4,15 +4,14 @@ It shows what grading looks like. Every file says that it is generated.
 """
 
 import random
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...project import Project
-from ...recognition.edits import Edits, make, place_of
-from ..building.script import MARKS, read_script, without_solutions
-from ..mistakes import known
+from ..project import Project
+from ..recognition.edits import Edits, make, place_of
+from .lessons import MARKS, read_script, without_solutions
+from .mistakes import known
 
 HEADER = (
     "# An invented learner of the sample class, generated from solutions and known mistakes.\n\n"
@@ -33,21 +32,17 @@ class Choice:
     to_do: bool = False
 
 
-def in_first_function(lines: str) -> Callable[[str], str]:
-    """Return a function that inserts these lines before the `return` of a text's first function."""
-    return lambda text: re.sub(
-        r"^    return ", f"{lines}    return ", text, count=1, flags=re.MULTILINE
-    )
-
-
+RETURN = "\n    return "  # the first one of a text is that of its first function
 # Files that show how errors are handled. Each replaces one learner's chapter.
-TROUBLE = {
-    "syntax error": lambda text: re.sub(
-        r"^def (\w+)\(", r"def \1((", text, count=1, flags=re.MULTILINE
+TROUBLE: dict[str, Callable[[str], str]] = {
+    "syntax error": lambda text: text.replace("\ndef ", "\ndef (", 1),
+    "endless loop": lambda text: text.replace(
+        RETURN, f"\n    while True:\n        pass{RETURN}", 1
     ),
-    "endless loop": in_first_function("    while True:\n        pass\n"),
     "missing package": lambda text: "import a_package_that_is_not_there\n" + text,
-    "ends the process": in_first_function("    import os\n    os._exit(0)\n"),
+    "ends the process": lambda text: text.replace(
+        RETURN, f"\n    import os\n    os._exit(0){RETURN}", 1
+    ),
     "waits for input": lambda text: "name = input('Who are you? ')\n" + text,
     "not UTF-8": lambda text: text + "# caf\udce9\n",
 }

@@ -6,35 +6,28 @@ The checks are cheap. They report all errors together, each as a sentence with f
 import ast
 import inspect
 import random
-import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
-from pathlib import Path
-from types import ModuleType
 
 import torch
 from nbformat import NotebookNode
 
-from ...course import Call, Chapter, CourseError, Exercise
-from ...course_sources import EXERCISE
-from ...exchange.cases import Case
-from ...exchange.text import LONGEST_MESSAGE
-from ...grader_files import grader_path, syntax_of
-from ...judging.checked import CheckedExercise
-from ...judging.checks import ENGINE_CHECKS
-from ...judging.course_checks import CourseChecks, load_checks
-from ...project import Project
-from ...recognition.edits import EditError, make
-from ...recognition.reaching import bound_by, reached
-from ...recognition.signatures import signature_of
-from ...views.formulas import unknown_commands
-from ..building.bugs import given_code
-from ..building.derive import chapters_with, with_hints
-from ..building.script import REGION, Script, read_script
-from ..mistakes import Mistake, every_mistake, fitting, known, own_mistakes, shared_mistakes
-from ..recording.casebook import recorded_cases
+from ..course import Call, Chapter, CourseError, Exercise
+from ..exchange.cases import Case
+from ..exchange.text import LONGEST_MESSAGE
+from ..judging.checked import CheckedExercise
+from ..judging.checks import ENGINE_CHECKS
+from ..judging.course_checks import CourseChecks, load_checks
+from ..project import EXERCISE, Project, error_at, hints_in, syntax_of
+from ..recognition.edits import EditError, make
+from ..recognition.reaching import bound_by, reached
+from ..recognition.signatures import signature_of
+from ..views.formulas import unknown_commands
+from .lessons import REGION, Script, given_code, read_script
+from .mistakes import Mistake, every_mistake, fitting, known, shared_mistakes, written_in
+from .words import cases_of
 
 FEWEST_HINTS = 2
 LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2  # a row has to hold two messages
@@ -44,24 +37,15 @@ SMALLEST_SEED = 1 << 64
 GUESSABLE = "course_config.py: the seed can be guessed; take one of 20 digits or more, at random"
 
 
-def course_errors(project: Project, only: Collection[str] = ()) -> list[str]:
-    """Return one sentence for each problem in the files of the chapters with these exercises.
-
-    Without names, of all chapters.
-    """
+def course_errors(project: Project, chapters: Sequence[Chapter]) -> list[str]:
+    """Return one sentence for each problem in the files of these chapters."""
     try:
-        chapters, own = chapters_with(with_hints(project), only), load_checks(project.graders)
-        mistakes = every_mistake(project)
+        own, mistakes = load_checks(project.graders), every_mistake(project)
     except Exception as error:
-        return error_sentence(error, project.root).splitlines()
+        return error_at(project.graders, error).splitlines()
     found = [GUESSABLE] if (project.course.seed or 0) < SMALLEST_SEED else []
-    found += same_names(mistakes) + wrong_sentences(mistakes) + without_a_place(project)
+    found += mistake_errors(project, mistakes)
     for chapter in chapters:
-        try:
-            syntax_of(project.solution(chapter.name))
-        except CourseError as error:  # invalid Python allows no further checks
-            found.append(str(error))
-            continue
         script = read_script(project.solution(chapter.name))
         found += chapter_errors(project, chapter, script) + needed_but_off(project, chapter, script)
         for exercise in chapter.exercises:
@@ -69,64 +53,31 @@ def course_errors(project: Project, only: Collection[str] = ()) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def error_sentence(error: BaseException, root: Path, file: str = "") -> str:
-    """Return an error raised by a file of the course as a sentence with its place in that file.
-
-    file: the place to report if the engine raised the error, for a value from that file.
-    """
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}:{error.lineno}: {error.msg}"
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [f for f in frames if Path(f.filename).is_relative_to(root)]
-    place = f"{inside[-1].filename}:{inside[-1].lineno}: " if inside else file
-    if isinstance(error, CourseError):
-        return str(error) if str(root) in str(error) else f"{place}{error}"
-    said, _, _ = str(error).partition("\n")
-    return f"{place}{type(error).__name__}: {said}"
-
-
-def wrong_sentences(mistakes: list[Mistake]) -> list[str]:
-    """Return a sentence for each mistake with an empty message, or a too long one.
+def mistake_errors(project: Project, mistakes: list[Mistake]) -> Iterator[str]:
+    """Yield a sentence for each mistake with a wrong message or name, or without a place.
 
     A message is too long if two of that length do not fit into a row.
     """
-    found = []
-    for one in mistakes:
-        length = len(one.message)
-        if not one.message.strip():
-            said = "its message is empty; learners read it"
-        elif length > LONGEST_OF_TWO:
-            said = f"its message has {length} characters; {LONGEST_OF_TWO} are the most"
-        else:
-            continue
-        found.append(f"{one.place}: {one.name}: {said}")
-    return found
-
-
-def same_names(mistakes: list[Mistake]) -> list[str]:
-    """Return a sentence for each mistake with the name of an earlier one."""
-    found: list[str] = []
     places: dict[str, str] = {}
     for one in mistakes:
+        begun, length = f"{one.place}: {one.name}", len(one.message)
+        if not one.message.strip():
+            yield f"{begun}: its message is empty; learners read it"
+        if length > LONGEST_OF_TWO:
+            yield f"{begun}: its message has {length} characters; {LONGEST_OF_TWO} are the most"
         if places.setdefault(one.name, one.place) != one.place:
-            found.append(
+            yield (
                 f"{one.place}: another mistake is named {one.name}, in {places[one.name]}; put one "
                 "that several exercises have into graders/mistakes.py, once"
             )
-    return found
-
-
-def without_a_place(project: Project) -> list[str]:
-    """Return a sentence for each shared mistake whose text fits no exercise."""
     shared, fitted = shared_mistakes(project), set()
     for chapter in project.course.chapters:
         source = project.solution(chapter.name).read_text("utf-8")
         for name in EXERCISE.findall(source):
             fitted |= {one.name for one in fitting(shared, source, name)}
-    return [
-        f"{place}: {name} fits no exercise: no solution has its text exactly once"
-        for name, place in {one.name: one.place for one in shared if one.name not in fitted}.items()
-    ]
+    for one in shared:
+        if one.name not in fitted:
+            yield f"{one.place}: {one.name} fits no exercise: no solution has its text exactly once"
 
 
 def chapter_errors(project: Project, chapter: Chapter, script: Script) -> list[str]:
@@ -134,7 +85,7 @@ def chapter_errors(project: Project, chapter: Chapter, script: Script) -> list[s
     path = project.solution(chapter.name)
     text = path.read_text(encoding="utf-8")
     found = [f"{path}: no formula can have {one} in it" for one in unknown_commands(text)]
-    strange = [name for name in script.hints if name not in script.exercises]
+    strange = [name for name in hints_in(text) if name and name not in script.exercises]
     found += [f"{path}: there are hints for {name}, which is not an exercise" for name in strange]
     for exercise in chapter.exercises:
         is_tried = known(project, exercise.name) or exercise.like
@@ -147,8 +98,6 @@ def exercise_errors(exercise: Exercise, cell: NotebookNode | None, known: bool) 
     """Yield the problems of an exercise in a lesson. known: True if it has a known mistake."""
     if len(exercise.hints) < FEWEST_HINTS:
         yield f" has fewer than {FEWEST_HINTS} hints"
-    if exercise.points <= 0:
-        yield " has no points"
     if not known:
         yield " has no known mistake, so nothing proves that its checks work"
     body = ast.parse(cell.source).body if cell else []
@@ -184,36 +133,27 @@ class ExerciseFile:
 
     def __init__(self, project: Project, chapter: str, exercise: Exercise, own: CourseChecks):
         self.project, self.chapter, self.exercise, self.own = project, chapter, exercise, own
-        self.path = grader_path(project.graders, chapter, exercise.like or exercise.name)
+        self.path = project.graders / chapter / f"{exercise.like or exercise.name}.py"
 
     def errors(self) -> list[str]:
         """Return the problems in the file. If an error ends the checks early, return it as well."""
         found: list[str] = []
-        looks: list[Callable[[], Iterator[str]]] = [
-            self.wrong_cases,
-            self.wrong_checks,
-            self.wrong_mistakes,
-        ]
         try:
-            for look in looks:
+            for look in (self.wrong_cases, self.wrong_checks, self.wrong_mistakes):
                 found.extend(look())
         except Exception as error:
-            found += error_sentence(error, self.project.root, f"{self.path}: ").splitlines()
+            found += error_at(self.project.graders, error, f"{self.path}: ").splitlines()
         return found
-
-    @property
-    def module(self) -> ModuleType:
-        """Return the imported file."""
-        return self.project.grader(self.chapter, self.exercise.name)
 
     def wrong_cases(self) -> Iterator[str]:
         """Yield sentences about missing, random or duplicate cases, and unknown signatures."""
-        if not callable(getattr(self.module, "cases", None)):
-            close = get_close_matches("cases", vars(self.module), 1, 0.5)
+        module = self.project.grader(self.chapter, self.exercise.name)
+        if not callable(getattr(module, "cases", None)):
+            close = get_close_matches("cases", vars(module), 1, 0.5)
             raise CourseError(
                 f"{self.path}: there is no cases(draw)" + (f", but {close[0]}" if close else "")
             )
-        line = self.module.cases.__code__.co_firstlineno
+        line = module.cases.__code__.co_firstlineno
         before, _ = chance(), self.cases
         if chance() != before:
             yield (
@@ -238,7 +178,7 @@ class ExerciseFile:
     def cases(self) -> dict[bool, list[Case]]:
         """Return the cases for graders (True) and for learners (False)."""
         names = (self.chapter, self.exercise.name)
-        return {hidden: recorded_cases(self.project, *names, hidden) for hidden in (True, False)}
+        return {hidden: cases_of(self.project, *names, hidden) for hidden in (True, False)}
 
     def wrong_checks(self) -> Iterator[str]:
         """Yield a sentence on each call of a check that cannot be made on the exercise's cases."""
@@ -277,7 +217,7 @@ class ExerciseFile:
         if self.exercise.like:
             given_code(self.project.solution(self.chapter), self.exercise.name)
             return
-        for one in own_mistakes(self.project, self.chapter, self.exercise.name):
+        for one in written_in(self.project.grader(self.chapter, self.exercise.name)):
             try:
                 make(source, self.exercise.name, one.edits)
             except EditError as error:

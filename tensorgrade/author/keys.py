@@ -12,17 +12,15 @@ from pathlib import Path
 
 import torch
 
-from ...course import CourseError
-from ...exchange.cases import Case
-from ...exchange.references import case_to_json
-from ...exchange.stored_key import key_in
-from ...grader_files import parsed, text_in
-from ...judging.course_checks import FILE
-from ...project import Project
-from ...runner.wire import pack
-from ..building.bugs import bugs_of
-from .pairs_files import pairs_path
-from .references import Recording, recordings_of
+from ..course import CourseError
+from ..exchange.cases import Case
+from ..exchange.references import case_to_json
+from ..exchange.stored_key import key_in
+from ..judging.course_checks import FILE
+from ..project import CONFIG, Project, parsed, text_in
+from ..runner.wire import pack
+from .pairs import pairs_path
+from .recording import Recording, recordings_of
 
 RECORDING = 5  # raise it if the engine records other results for the same code and cases
 DIGITS = 16  # binary digits of a number that count
@@ -49,16 +47,17 @@ def texts_of(recording: Recording) -> tuple[str, ...]:
     given = sorted((project.exercises / "given" / chapter).glob("*.py"))
     checks = project.course.chapter(chapter).exercise(name).checks
     called = {call.name for check in checks for call in check.calls}
-    has_own = not called.isdisjoint(recording.checks.checks) or any(
-        case.signature in recording.own for case in recording.cases
+    own, own_file = recording.own, project.graders / FILE
+    has_own = not called.isdisjoint(own.checks) or any(
+        case.signature in own.signatures for case in recording.cases
     )
     return (
-        code_of(recording.source, project.solution(chapter)),
+        code_of(recording.source, recording.lesson),
         repr([(one.name, one.edits) for one in recording.mistakes.values()]),
         repr([(check.points, check.says, check.calls) for check in checks]),
-        repr(bugs_of(project, chapter, name)),
-        *(f"{path.name} {code_in(path)}" for path in given),
-        *([code_in(project.graders / FILE)] if has_own else []),
+        repr(recording.bugs),
+        *(f"{path.name} {code_of(text_in(path), path)}" for path in given),
+        *([code_of(text_in(own_file), own_file)] if has_own else []),
         repr(sorted(project.stages.items())),
     )
 
@@ -78,14 +77,9 @@ def rounded(tensor: torch.Tensor) -> torch.Tensor:
     return torch.ldexp((mantissa * 2**DIGITS).round(), exponent)
 
 
-def code_in(path: Path) -> str:
-    """Return the code of a file without docstrings and comments. Raises CourseError."""
-    return code_of(text_in(path), path)
-
-
 @lru_cache(maxsize=128)  # all exercises of a chapter ask for the same files
 def code_of(text: str, path: Path) -> str:
-    """Return the code in the text of a file."""
+    """Return the code in a file's text without docstrings and comments. Raises CourseError."""
     module = parsed(text, path)
     for node in ast.walk(module):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
@@ -99,25 +93,20 @@ def refuse_unbuilt(graders: Path, chapters: Collection[str]) -> None:
     Without the course's settings and solutions, as in a container, nothing is compared.
     """
     root = graders.parent
-    if not ((root / "course_config.py").is_file() and (root / "solutions").is_dir()):
+    if not ((root / CONFIG).is_file() and (root / "solutions").is_dir()):
         return
     torch.set_num_threads(1)
-    changed = changed_exercises(Project(root), chapters)
-    if changed:
-        names = ", ".join(changed[:MOST_NAMED])
-        more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+    project = Project(root)
+    asked = [one for one in project.course.chapters if one.name in chapters]
+    # Missing and damaged files are reported when they are read.
+    changed = (
+        one.exercise
+        for one in recordings_of(project, asked)
+        if key_in(one.path) not in ("", key_of(one))
+    )
+    if names := list(dict.fromkeys(changed)):
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         raise CourseError(
-            f"changed since the last build: {names}{more}. The references are still the earlier "
-            "ones, or drawn from another seed; run `tensorgrade build` first"
+            f"changed since the last build: {', '.join(names[:MOST_NAMED])}{more}. The references "
+            "are still the earlier ones, or drawn from another seed; run `tensorgrade build` first"
         )
-
-
-def changed_exercises(project: Project, chapters: Collection[str]) -> list[str]:
-    """Return the exercises of these chapters with a stored key that is not today's.
-
-    Missing and damaged files are not compared; they are reported when they are read.
-    """
-    asked = [chapter for chapter in project.course.chapters if chapter.name in chapters]
-    recordings = recordings_of(project, asked)
-    changed = (one.exercise for one in recordings if key_in(one.path) not in ("", key_of(one)))
-    return list(dict.fromkeys(changed))

@@ -1,5 +1,6 @@
-"""Read a chapter's literate source cell by cell: lesson text, exercises and hints."""
+"""Read a chapter's literate source cell by cell: lesson text, exercises, hints and bugs."""
 
+import ast
 import re
 from collections.abc import Collection
 from copy import deepcopy
@@ -13,17 +14,29 @@ import jupytext
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from ...course import CourseError
-from ...views.formulas import in_plain_text
-from .bugs import BUG, with_bug
+from ..attempts.attempt import MOST_CHANGED
+from ..course import Chapter, CourseError
+from ..project import EXERCISE, Project
+from ..recognition.reaching import bound_by, reached
+from ..runner.facts import changes
+from ..views.formulas import in_plain_text
 
-HINT = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
 MARKER = re.compile(r"^# ?%%")
 REGION = re.compile(
     r"^([ \t]*)### BEGIN SOLUTION.*?### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
 )
 STUB = r"\1raise NotImplementedError"
 MARKS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
+# A line of a solution, and the wrong line that learners get in its place.
+BUG = re.compile(r"^([ \t]*)(.*?)[ \t]*### BUG: (.*)$", re.MULTILINE)
+HEADER = """\
+# `tensorgrade read` opens this lesson as a page, with its formulas and pictures. The chapter's
+# notebook has the same text and exercises, and cells to try things out.
+
+"""
+PICTURE = re.compile(r"!\[([^\]]*)\]\(pictures/([\w-]+\.png)\)")
+WIDTH = 98
+LONGEST = MOST_CHANGED * 2 // 3  # for the shortest repair, so that longer ones are allowed too
 
 
 @dataclass(frozen=True)
@@ -38,43 +51,21 @@ class Script:
         """Return the exercises' cells by name, in the order of the source."""
         return {c.metadata["exercise"]: c for c in self.notebook.cells if "exercise" in c.metadata}
 
-    @property
-    def hints(self) -> dict[str, tuple[str, ...]]:
-        """Return the items of each exercise's numbered list of hints, each on one line.
-
-        >>> source = "1. Look at\\n   the axes.\\n2. Sum."
-        >>> cell = new_markdown_cell(source, metadata={"hints": "area"})
-        >>> Script(new_notebook(cells=[cell])).hints
-        {'area': ('Look at the axes.', 'Sum.')}
-        """
-        found = {}
-        for cell in self.notebook.cells:
-            if "hints" in cell.metadata:
-                items = map(str.split, HINT.split(cell.source))
-                found[cell.metadata["hints"]] = tuple(" ".join(words) for words in items if words)
-        return found
-
     def of(self, exercises: Collection[str]) -> "Script":
         """Return the script of these exercises only.
 
         The cells and hints of the other exercises are left out, with the text right before each of
         them and the demonstrations that use them.
         """
-        dropped, all_cells = self.exercises.keys() - set(exercises), self.notebook.cells
+        dropped, cells = self.exercises.keys() - set(exercises), self.notebook.cells
         before = [
-            cell
-            for cell, after in pairwise(all_cells)
-            if after.metadata.get("exercise") in dropped and cell.cell_type == "markdown"
+            cell.cell_type == "markdown" and after.metadata.get("exercise") in dropped
+            for cell, after in pairwise([*cells, NotebookNode(metadata={})])
         ]
-        left_out = [cell for cell in all_cells if is_about(cell, dropped)] + before
-        cells = [cell for cell in all_cells if not any(cell is one for one in left_out)]
-        return Script(NotebookNode(self.notebook | {"cells": cells}), self.pictures)
-
-    @property
-    def ending(self) -> str:
-        """Return the text of the cell marked as the chapter's ending, without its heading."""
-        cells = (c.source for c in self.notebook.cells if "ending" in c.metadata)
-        return " ".join(next(cells, "").partition("\n")[2].split())
+        kept = [
+            c for c, out in zip(cells, before, strict=True) if not (out or is_about(c, dropped))
+        ]
+        return Script(NotebookNode(self.notebook | {"cells": kept}), self.pictures)
 
 
 def is_about(cell: NotebookNode, names: Collection[str]) -> bool:
@@ -105,6 +96,12 @@ def notebook_of(text: str) -> NotebookNode:
     return notebook
 
 
+def lesson_of(project: Project, chapter: Chapter) -> Script:
+    """Return a chapter's lesson with the exercises that are not off."""
+    names = [exercise.name for exercise in chapter.exercises]
+    return read_script(project.solution(chapter.name)).of(names)
+
+
 def check_markers(path: Path, text: str, cells: list[NotebookNode]) -> None:
     """Raise CourseError if a line that starts a cell also has text, which derived files lose.
 
@@ -126,15 +123,6 @@ def without_solutions(source: str) -> str:
     'def f():\\n    raise NotImplementedError'
     """
     return REGION.sub(STUB, source)
-
-
-HEADER = """\
-# `tensorgrade read` opens this lesson as a page, with its formulas and pictures. The chapter's
-# notebook has the same text and exercises, and cells to try things out.
-
-"""
-PICTURE = re.compile(r"!\[([^\]]*)\]\(pictures/([\w-]+\.png)\)")
-WIDTH = 98
 
 
 def stub_text(script: Script) -> str:
@@ -170,3 +158,41 @@ def readable(lesson: str) -> str:
 def told(picture: re.Match) -> str:
     """Return a picture's description, wrapped to the width of the text around it."""
     return fill(f"[Picture: {picture[1]}]", WIDTH)
+
+
+# --- find-the-bug exercises -------------------------------------------------------------------
+
+
+def with_bug(source: str) -> str:
+    """Return the source with every line that is marked as a bug replaced by the wrong line.
+
+    >>> with_bug("    return x + y  ### BUG: return x - y")
+    '    return x - y'
+    """
+    return BUG.sub(r"\1\3", source)
+
+
+def bugs_of(project: Project, chapter: str, exercise: str) -> dict[str, str]:
+    """Return the given code of a find-the-bug exercise, by its name; {} for other exercises."""
+    is_bug = project.course.chapter(chapter).exercise(exercise).like
+    return {exercise: given_code(project.solution(chapter), exercise)} if is_bug else {}
+
+
+def given_code(path: Path, exercise: str) -> str:
+    """Return the code of a find-the-bug exercise, and the code that it needs, without comments.
+
+    path: the lesson. Raise CourseError if it needs another exercise, or if even the shortest repair
+    is a rewrite.
+    """
+    right = path.read_text(encoding="utf-8")
+    needed = reached(ast.parse(with_bug(right)), [exercise])
+    others = set().union(*map(bound_by, needed)) & set(EXERCISE.findall(right)) - {exercise}
+    if others:
+        raise CourseError(f"{path}: {exercise} is given with a bug, and calls {min(others)}")
+    text = "\n".join(map(ast.unparse, needed))
+    if (least := changes(right, {exercise: text})[exercise]) > LONGEST:
+        raise CourseError(
+            f"{path}: fixing {exercise} changes {least} parts of the syntax tree; "
+            f"at most {LONGEST} are allowed"
+        )
+    return text

@@ -1,1 +1,0 @@
-"""Build every generated file from `solutions/`, `graders/` and the config."""

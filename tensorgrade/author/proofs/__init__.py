@@ -1,1 +1,0 @@
-"""Prove that a course is correct: errors in its files, known mistakes, synthetic learners."""

@@ -1,0 +1,282 @@
+"""Run the cases of an exercise and a side on the solution and on every wrong version.
+
+A side is `graders/` or `exercises/`.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from itertools import chain
+from pathlib import Path
+
+from ..attempts.attempt import Answer, Attempt
+from ..attempts.lab import Lab
+from ..attempts.side import Side
+from ..course import Chapter, CourseError, Limits
+from ..exchange.cases import SETTINGS, Case
+from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
+from ..exchange.references import References, Seen
+from ..exchange.stored import stored_path
+from ..exchange.traces import Trace, read_trace, with_stages
+from ..exchange.values import unjudged
+from ..judging.course_checks import CourseChecks, load_checks
+from ..judging.own_names import in_names_of_stub
+from ..judging.where import LARGEST
+from ..project import Project
+from ..recognition.edits import make
+from ..recognition.fingerprints import Fingerprint, as_stored, imprints_of
+from ..recognition.imprints import Imprint
+from ..recognition.reaching import DEFINITIONS, lines_of, reached
+from ..recognition.signatures import UNSEEN
+from ..runner.serve import seconds
+from ..sources.program import Program, Source
+from .lessons import bugs_of
+from .mistakes import known
+from .words import cases_of
+
+checks_in = lru_cache(maxsize=4)(load_checks)  # every recording of a course asks for them
+Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
+Imprints = dict[str, Imprint]  # by the name of the case
+
+SECONDS_OF_A_VERSION = 20  # of processor time, on all cases; most take a tenth of a second
+MOST_CASES = 4  # the most cases of an exercise with stored stages
+
+
+class Recording:
+    """An exercise's cases, to be run on the solution and on one wrong version after another.
+
+    hidden: use the graders' numbers instead of the learners'.
+    """
+
+    def __init__(self, project: Project, chapter: str, exercise: str, hidden: bool):
+        self.project, self.chapter = project, chapter
+        self.exercise, self.hidden = exercise, hidden
+        self.lesson = project.solution(chapter)
+        self.source = self.lesson.read_text(encoding="utf-8")
+        self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
+
+    @property
+    def path(self) -> Path:
+        """Return the path of the file that stores the recording."""
+        folder = self.project.graders if self.hidden else self.project.exercises
+        return stored_path(folder, self.chapter, self.exercise)
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """Return the exercise's cases, with their numbers drawn."""
+        return cases_of(self.project, self.chapter, self.exercise, self.hidden)
+
+    @cached_property
+    def bugs(self) -> dict[str, str]:
+        """Return the given code of a find-the-bug exercise, by its name; {} for other exercises."""
+        return bugs_of(self.project, self.chapter, self.exercise)
+
+    @property
+    def own(self) -> CourseChecks:
+        """Return the course's own checks and signatures."""
+        return checks_in(self.project.graders)
+
+    @cached_property
+    def program(self) -> Program:
+        """Return the solution as a program."""
+        return self.project.program(self.chapter, self.source)
+
+    def run(self, text: str, cases: list[Case]) -> tuple[Loaded, list[Observation]]:
+        """Load a chapter's text in this process and run cases. Use it only for code of ours."""
+        lab = Lab(None, Limits())
+        program = replace(self.program, source=Source(text, f"{self.chapter}.py"))
+        with warnings.catch_warnings(action="ignore"):  # some mistakes cause torch warnings
+            loaded = lab.load(program)
+            with seconds(SECONDS_OF_A_VERSION, processor=True):
+                return loaded, lab.run(program, cases)
+
+    # --- the solution -------------------------------------------------------------------------
+
+    @cached_property
+    def references(self) -> References:
+        """Run the solution on the cases. Raise CourseError if it fails on one."""
+        loaded, seen = self.run(self.source, self.cases)
+        for broken in loaded.problems:
+            error = broken.error
+            raise CourseError(f"{self.lesson}:{error.line}: {error.type}: {error.text}, on import")
+        for case, observation in zip(self.cases, seen, strict=True):
+            if problem := why_not_gradable(case, observation):
+                raise CourseError(f"{self.lesson}: {self.exercise}{problem}")
+        traces = {} if self.hidden or self.bugs else self.traces(self.cases)
+        entries = tuple(zip(self.cases, seen, strict=True))
+        return References(self.chapter, self.hidden, entries, traces, self.bugs)
+
+    @property
+    def with_unfixed(self) -> References:
+        """Return the references with the checks that the given code of the exercise fails."""
+        if not self.bugs:
+            return self.references
+        _, observed = self.run(self.bugs[self.exercise], self.cases)
+        seen = zip(self.references.entries, observed, strict=True)
+        _, fails = self.taken_by_checks([Seen(*entry, one) for entry, one in seen])
+        return replace(self.references, unfixed={self.exercise: list(fails)})
+
+    def traces(self, cases: list[Case]) -> dict[str, Trace]:
+        """Return the solution's traces for one case of each group, MOST_CASES at most, by id.
+
+        Stages are useful for a case that is one call, judged by its values.
+        """
+        told = [case for case in cases if len(case.calls) == 1 and case.has_right_values]
+        first = {case.group: case.name for case in reversed(told)}
+        chosen = [case for case in cases if case.name == first.get(case.group)][:MOST_CASES]
+        _, seen = self.run(self.source, list(map(with_stages, chosen)))
+        return {
+            case.id: without_large_values(read_trace(one), self.project.stages)
+            for case, one in zip(chosen, seen, strict=True)
+        }
+
+    @cached_property
+    def right(self) -> Imprints:
+        """Return the solution's imprint on each case."""
+        return self.imprints([Seen(case, seen, seen) for case, seen in self.references.entries])
+
+    # --- wrong versions -----------------------------------------------------------------------
+
+    def single(self, name: str) -> Fingerprint:
+        """Return the fingerprint of one mistake. Raise CourseError if its version cannot be run."""
+        loaded, seen = self.seen((name,))
+        for broken in loaded.problems:  # no learner's result would match it
+            if "SyntaxError" in broken.error.kinds:
+                raise CourseError(f"{self.about(name)} is not valid Python: {broken.error.text}")
+        for case, _, observed in seen:
+            if observed.status == Outcome.TIMEOUT:
+                raise CourseError(
+                    f"{self.about(name)} is still at work on {case.name} after "
+                    f"{SECONDS_OF_A_VERSION} seconds; a known mistake must finish"
+                )
+        return Fingerprint((name,), self.imprints(seen), *self.taken_by_checks(seen))
+
+    def seen(self, version: Names) -> tuple[Loaded, list[Seen]]:
+        """Load a version and run the cases. Raise EditError if its edits do not fit together."""
+        run = [case for case in self.cases if case.signature not in UNSEEN]
+        loaded, observed = self.run(self.source_of(version), run)
+        told = {case.name: one for case, one in zip(run, observed, strict=True)}
+        return loaded, [
+            Seen(case, right, in_names_of_stub(right, told.get(case.name, right), {}))
+            for case, right in self.references.entries
+        ]
+
+    def imprints(self, seen: list[Seen]) -> Imprints:
+        """Return the imprint of each case."""
+        found = imprints_of(seen, self.own.signatures)
+        return {case: as_stored(one) for case, one in found.items()}
+
+    def taken_by_checks(self, seen: list[Seen]) -> tuple[float, tuple[str, ...]]:
+        """Return the share of the points of the checks that fail, and the titles of these checks.
+
+        Checks on cases that fingerprints ignore pass, because these cases did not run.
+        """
+        answer = Answer(self.attempt, self.exercise, self.attempt.program, seen)
+        failed = [check for check in answer.checks if answer.failure(check)]
+        most = sum(check.points for check in answer.checks)
+        share = sum(check.points for check in failed) / most if most else 0.0
+        return share, tuple(check.says for check in failed)
+
+    @cached_property
+    def attempt(self) -> Attempt:
+        """Return the solution as an attempt, for checks to judge the results of versions."""
+        side = Side(self.references, self.own)
+        return Attempt(Lab(None, Limits()), self.program, self.project.course, side)
+
+    def about(self, name: str) -> str:
+        """Return the beginning of a sentence on a mistake, with its place."""
+        return f"{self.mistakes[name].place}: {self.exercise}: {name}"
+
+    def source_of(self, version: Names) -> str:
+        """Return the solution with a version's edits. Raise EditError if one does not fit."""
+        edits = (self.mistakes[name].edits for name in version)
+        return make(self.needed, self.exercise, chain(*edits))
+
+    @cached_property
+    def needed(self) -> str:
+        """Return the lesson without the definitions that no version uses: it is loaded often.
+
+        All other lines keep their numbers.
+        """
+        module, lines = ast.parse(self.source), self.source.splitlines(keepends=True)
+        edits = chain(*(one.edits for one in self.mistakes.values()))
+        words = re.findall(r"\w+", " ".join(new for _, new in edits))
+        used = reached(module, [self.exercise, *words])
+        for one in module.body:
+            if isinstance(one, DEFINITIONS) and one not in used:
+                for number in lines_of(one):
+                    lines[number - 1] = "\n"
+        return "".join(lines)
+
+
+def recordings_of(project: Project, chapters: Iterable[Chapter]) -> list[Recording]:
+    """Return the recordings of all exercises of some chapters, on both sides."""
+    return [
+        Recording(project, chapter.name, exercise.name, hidden)
+        for chapter in chapters
+        for exercise in chapter.exercises
+        for hidden in (True, False)
+    ]
+
+
+def without_large_values(trace: Trace, words: dict[str, str]) -> Trace:
+    """Return a trace with the course's names for its values, and without large values."""
+    stages = (
+        replace(
+            stage,
+            names=tuple(words[name] for name in stage.names if name in words),
+            value=None if stage.value is None or stage.value.numel() > LARGEST else stage.value,
+        )
+        for stage in trace.stages
+    )
+    return replace(trace, stages=tuple(stages))
+
+
+def why_not_gradable(case: Case, seen: Observation) -> str:
+    """Return the end of a sentence if the solution's result cannot be judged, else empty."""
+    if seen.status == Outcome.TIMEOUT:
+        return (
+            f": the solution is still at work on {case.name} after {SECONDS_OF_A_VERSION} seconds"
+        )
+    if seen.error:
+        return "" if case.signature == "error" else failure(case, seen.error)
+    if problem := without_result(case, seen):
+        return f", case {case.name}: {problem}"
+    return ""
+
+
+def failure(case: Case, error: CaughtError) -> str:
+    """Return that the solution fails on a case, with the error and a possible cause."""
+    place = f" ({case.exercise}, {error.source})" if error.source else ""
+    said = f": the solution fails on {case.name}: {error.type}: {error.text}{place}"
+    settings = sorted(set().union(*SETTINGS.values()))
+    taken = [name for name in settings if f"'{name}'" in error.text]
+    if error.type == "TypeError" and taken:
+        said += (
+            f"; `{taken[0]}=` is a setting of the step: an argument of that name is passed with "
+            f'named={{"{taken[0]}": …}}'
+        )
+    return said
+
+
+def without_result(case: Case, seen: Observation) -> str:
+    """Return why a result of the solution cannot be judged; empty if it can."""
+    if case.signature == "error":
+        return "the solution should refuse it, and does not"
+    for name, value in seen.values.items():
+        if value["json"] is None and value["type"] != "NoneType":
+            return f"`{name}` is a {value['type']}, which cannot be judged"
+        if found := next(unjudged(value["json"], name), None):
+            return f"`{found[0]}` is {found[1]}, which cannot be judged"
+    asked = any(call.options.get("gradient") for call in case.calls)
+    if asked and not any(name.startswith("gradient.") for name in seen.tensors):
+        return "gradients are asked for, and no result of the solution has any"
+    told = any(value["type"] != "NoneType" for value in seen.values.values())
+    facts = (facts for name, facts in seen.facts.items() if name != "load")
+    noted = any(one.keys() - {"changed", "altered"} for one in facts)
+    if seen.tensors or told or noted or case.signature != "values":
+        return ""
+    return "the solution returns nothing that could be judged"

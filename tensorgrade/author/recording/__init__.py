@@ -1,1 +1,0 @@
-"""Make references and fingerprints by running cases on the solution and on mistakes."""
