@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 
+from ..built import built_path, sources_of, with_chapters
 from ..course import Chapter, CourseError
 from ..exchange.references import stored_form as stored_references
 from ..exchange.stored import read_part, store
@@ -60,13 +61,15 @@ def build(project: Project, names: Collection[str], pairs: bool, tell: Tell, say
         files.write_stub(chapter)
         for path, content in mistakes_files(project, chapter):
             files.write(path, content)
-    recordings = recordings_of(project, chapters)
+    recordings, made = recordings_of(project, chapters), built_path(project.graders)
+    sources = [(one, sources_of(project.root, course, one.name)) for one in chapters]
     due = [one for one in recordings if is_due(one, pairs)]
     if wrong := record_all(project, due, pairs, tell, say):
         return list(dict.fromkeys(wrong))
+    write_changed(made, with_chapters(project.graders, sources))
     is_whole = len(chapters) == len(course.chapters)
     if is_whole:
-        files.delete_others([one.path for one in recordings])
+        files.delete_others([made, *(one.path for one in recordings)])
     for chapter in chapters:
         for path, content in handout_files(project, chapter):
             files.write(path, content)

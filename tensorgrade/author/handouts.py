@@ -21,13 +21,13 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from ..built import refuse_unbuilt
 from ..course import Chapter, CourseError
 from ..exchange.stored import refuse_missing, stored_path
 from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, original_of, write_file
 from ..judging.course_checks import FILE
 from ..project import Project, load_course
 from ..views.lessons import lessons_page
-from .keys import refuse_unbuilt
 from .lessons import PICTURE, Script, lesson_of, stub_text
 
 KERNEL = {
@@ -303,7 +303,7 @@ def write_kit(project: Project, out: Path) -> int:
     """
     if not (project.exercises / "course.json").exists():
         raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
-    refuse_unbuilt(project.graders, [chapter.name for chapter in project.course.chapters])
+    refuse_unbuilt(project.graders, project.course, [c.name for c in project.course.chapters])
     for chapter in project.course.chapters:
         for exercise in chapter.exercises:
             refuse_missing(stored_path(project.exercises, chapter.name, exercise.name))

@@ -5,26 +5,22 @@ rounded, because processors differ in the last digit of a random number.
 """
 
 import ast
-from collections.abc import Collection
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
 import torch
 
-from ..course import CourseError
+from ..built import RECORDING
 from ..exchange.cases import Case
 from ..exchange.references import case_to_json
-from ..exchange.stored_key import key_in
 from ..judging.course_checks import FILE
-from ..project import CONFIG, Project, parsed, text_in
+from ..project import parsed, text_in
 from ..runner.wire import pack
 from .pairs import pairs_path
-from .recording import Recording, recordings_of
+from .recording import Recording
 
-RECORDING = 5  # raise it if the engine records other results for the same code and cases
 DIGITS = 16  # binary digits of a number that count
-MOST_NAMED = 5
 DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
 
 
@@ -85,28 +81,3 @@ def code_of(text: str, path: Path) -> str:
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(module)
-
-
-def refuse_unbuilt(graders: Path, chapters: Collection[str]) -> None:
-    """Raise CourseError if exercises of these chapters changed since the last build.
-
-    Without the course's settings and solutions, as in a container, nothing is compared.
-    """
-    root = graders.parent
-    if not ((root / CONFIG).is_file() and (root / "solutions").is_dir()):
-        return
-    torch.set_num_threads(1)
-    project = Project(root)
-    asked = [one for one in project.course.chapters if one.name in chapters]
-    # Missing and damaged files are reported when they are read.
-    changed = (
-        one.exercise
-        for one in recordings_of(project, asked)
-        if key_in(one.path) not in ("", key_of(one))
-    )
-    if names := list(dict.fromkeys(changed)):
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        raise CourseError(
-            f"changed since the last build: {', '.join(names[:MOST_NAMED])}{more}. The references "
-            "are still the earlier ones, or drawn from another seed; run `tensorgrade build` first"
-        )

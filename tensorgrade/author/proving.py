@@ -9,12 +9,12 @@ import sys
 from typing import NamedTuple
 
 from ..attempts.points import MOST
+from ..built import refuse_unbuilt
 from ..exchange.references import load_references
 from ..project import Project
 from ..recognition.fingerprints import load_fingerprints
 from ..views.words import plural
 from .building import without_pairs
-from .keys import refuse_unbuilt
 from .mistakes import told_apart
 
 
@@ -37,7 +37,7 @@ def prove(project: Project) -> tuple[list[str], list[str]]:
 
     Raise CourseError if the course changed since the last build.
     """
-    refuse_unbuilt(project.graders, [chapter.name for chapter in project.course.chapters])
+    refuse_unbuilt(project.graders, project.course, [c.name for c in project.course.chapters])
     trials = trials_of(project)
     report = [*prices(trials), "", *where_shared(trials), "", *idle_checks(project, trials)]
     report.append(f"{plural(len(trials), 'mistake')} on hidden cases")

@@ -296,7 +296,7 @@ def explain(
     from rich.console import Console
 
     from ..attempts.setup import Setup
-    from ..author.keys import refuse_unbuilt
+    from ..built import refuse_unbuilt
     from ..instructor.collect import where_files_went
     from ..instructor.explain import explain as gather
     from ..instructor.explain import for_learner, print_explanation
@@ -310,7 +310,7 @@ def explain(
     if to_send and not is_released(course.lateness):
         raise CourseError(not_released(course))
     chapter = course.exercise(exercise)[0].name
-    refuse_unbuilt(project.graders, [chapter])
+    refuse_unbuilt(project.graders, course, [chapter])
     grader = Grader(Setup(project.graders, isolation, private=(submitted,)))
     try:
         grader.start()

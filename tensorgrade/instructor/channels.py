@@ -12,6 +12,7 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from ..built import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
 from ..exchange.stored import refuse_missing, stored_path, without_part
 from ..exchange.stored_key import SUFFIX
@@ -71,9 +72,7 @@ def write_channel(system: str, project: Project, chapter: str, out: Path) -> int
     """Write a system's package as a zip, and return its number of files. Raises CourseError."""
     if system not in PARCELS:
         raise CourseError(f"the course system must be one of {', '.join(PARCELS)}, not {system}")
-    from ..author.keys import refuse_unbuilt  # a package does not contain it
-
-    refuse_unbuilt(project.graders, [project.course.chapter(chapter).name])
+    refuse_unbuilt(project.graders, project.course, [project.course.chapter(chapter).name])
     files = PARCELS[system](project, project.course.chapter(chapter))
     out.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
 from ..attempts.verdict import GRADERS_FAILED, Verdict
-from ..author.keys import refuse_unbuilt
+from ..built import refuse_unbuilt
 from ..course import OLD_LEVELS, Course, CourseError
 from ..lateness import BEST, in_zone
 from ..project import load_course
@@ -95,7 +95,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: ClassProgress) -
     course = prepare_to_grade(submitted, out, run)
     teams, extended = read_teams(submitted, course), read_extensions(submitted, course)
     found, notes = find(submitted, course, run, teams)
-    refuse_unbuilt(run.setup.tests, {one.chapter for one in found})
+    refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
     rules, results = read_rules(out, course), Results(out, writes=True)
     results.belongs_to(course.name)
     attempts = results.attempts()

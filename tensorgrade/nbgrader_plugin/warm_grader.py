@@ -86,10 +86,11 @@ def grade_there(submitted_files: SubmittedFiles) -> list[dict]:
     Raises NotGraded if this machine cannot, CourseError if the chapter changed since the last
     build, or whatever error the graders have on this file.
     """
-    from ..author.keys import refuse_unbuilt
+    from ..built import refuse_unbuilt
     from ..instructor import grader
 
-    refuse_unbuilt(grader.ready_grader().maker.tests, [submitted_files.chapter])
+    maker = grader.ready_grader().maker
+    refuse_unbuilt(maker.tests, maker.course, [submitted_files.chapter])
     try:
         return [verdict.row() for verdict in grader.ready_grader().grade(submitted_files)]
     finally:

@@ -63,16 +63,12 @@ def refusals(built) -> set[str]:
 def test_code_that_was_not_built_is_refused(built, edit, name, old, new):
     edit(name, old, new)
     for said in refusals(built):
-        assert "changed since the last build: attention_scores" in said
+        assert f"changed since the last build: {CH1}." in said
         assert "tensorgrade build" in said
 
 
-@pytest.mark.parametrize("name, old, new", [
-    (f"solutions/{CH2}.py", "** 0.5", "** 0.25"),
-    (f"solutions/{CH1}.py", "# %% [markdown]\n#", "# %% [markdown]\n# Reworded\n#"),
-])  # fmt: skip
-def test_other_chapters_and_lessons_are_not(built, edit, name, old, new):
-    edit(name, old, new)
+def test_other_chapters_are_not(built, edit):
+    edit(f"solutions/{CH2}.py", "** 0.5", "** 0.25")
     told = ("--chapter", CH1, "--out", built / "package.zip")
     done = run_here("channel", "gradescope", *told, cwd=built / "course")
     assert done.returncode == 0, done.stderr
