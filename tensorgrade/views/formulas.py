@@ -306,25 +306,9 @@ def in_mathml(lesson: str, put: Callable[[str, bool], str]) -> str:
     """Replace each formula by the result of `put`, which gets its MathML and if it is displayed."""
 
     def written(match: re.Match) -> str:
+        made = mathml(Reader(match[1] or match[2]).row())
         if match[1] is None:
-            return put(f"<math>{mathml(Reader(match[2]).row())}</math>", False)
-        pieces = between_gaps(Reader(match[1]).row())
-        told = "".join(f'<math display="block">{mathml(piece)}</math>' for piece in pieces)
-        return put(f'<span class="formula">{told}</span>', True)
+            return put(f"<math>{made}</math>", False)
+        return put(f'<math display="block">{made}</math>', True)
 
     return FORMULA.sub(written, lesson)
-
-
-def between_gaps(formula: Part) -> list[Part]:
-    r"""Split a formula at its wide gaps, so that a narrow page can break the line there.
-
-    >>> [plain(piece) for piece in between_gaps(Reader(r"y = x, \qquad x > 0").row())]
-    ['y = x, ', ' x > 0']
-    """
-    pieces = [Part("row")]
-    for part in formula.parts:
-        if part.kind == "space" and len(part.text) > 1:
-            pieces.append(Part("row"))
-        else:
-            pieces[-1].parts.append(part)
-    return [piece for piece in pieces if plain(piece).strip()]

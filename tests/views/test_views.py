@@ -42,7 +42,6 @@ def test_of_two_mistakes_one_is_reported_at_a_time(project, tmp_path):
     names = ("scaled_by_sqrt_d_out", "dropout_left_out")
     with_mistakes(project, tmp_path, CH4, "MultiHeadAttention", *names)
     text = run(CH4, tmp_path)
-    assert "scaled_by_sqrt_d_out, and 1 more" in text  # a plain call comes before one in training
     assert "The scale comes from all of d_out." in text and "There is a second mistake" in text
     assert "Nothing is dropped in training" not in text
 
@@ -91,7 +90,7 @@ def finding_of(**details) -> Finding:
 def note_of(**details) -> str:
     """The note on a terminal without colours."""
     note = Note(finding_of(**details))
-    return "\n".join(line.plain for line in (*note.top(), *note.body(80, colour=False)))
+    return "\n".join(line.plain for line in note.lines(80, colour=False))
 
 
 def values(actual, expected) -> dict:
@@ -151,7 +150,7 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
     earlier = Earlier("halves")
     said = " ".join(str(Note(Finding("", hidden, {"no_sum": "No."}, earlier=earlier))).split())
     word = "It calls your own `halves`, which is wrong: fix that first."
-    assert said == f"No. [no_sum] {word} Problem: it differs"
+    assert said == f"No. {word} Problem: it differs"
 
 
 def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
