@@ -10,7 +10,6 @@ import random
 import re
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -25,6 +24,7 @@ from ..history import read_history
 from ..recognition.signatures import imprint
 from ..runner.edits import changes_of, definition_of
 from ..runner.source import Source
+from ..views.summary import OF_THE_TEST
 from ..views.words import definition_in
 from .checker import Checker
 from .kit import Kit
@@ -36,6 +36,8 @@ NOTHING_NAMED = (
     "No mistake of yours has been named yet, so there is nothing to review. `tensorgrade watch` "
     "and `pytest exercises/` remember the mistakes that they name."
 )
+TOLD = """Your own {0} has a mistake that you have made before. Find it in review/{0}.py, change
+only that, and save. Enter checks it · h hint · q stop"""
 ABOVE = '''"""Review: your own {}, with one mistake in it that you have made before.
 
 Find it, change only that, save, and press Enter in the terminal.
@@ -61,12 +63,6 @@ class Known:
         """Return the day on which the mistake comes back."""
         wait = WAITS[min(self.found, len(WAITS) - 1)]
         return date.fromisoformat(self.day) + timedelta(days=wait)
-
-    @property
-    def when(self) -> str:
-        """Return the time from today until the mistake comes back, in words."""
-        days = (self.due - date.today()).days
-        return "tomorrow" if days <= 1 else f"in {days} days"
 
 
 class Review:
@@ -96,15 +92,11 @@ class Review:
         if not by_day:
             self.console.print(NOTHING_NAMED)
         elif not due:
-            first = self.known[by_day[0]].when
-            self.console.print(f"Nothing is due today. The next review is {first}.")
+            first = self.known[by_day[0]].due
+            self.console.print(f"Nothing is due today. The next review is on {first}.")
             self.console.print("To practise without waiting: tensorgrade review --all")
         else:
-            # The end of the input and Ctrl-C stop the review, too.
-            with (
-                Checker(self.kit.exercises, self.kit.exercises) as self.checker,
-                suppress(EOFError, KeyboardInterrupt),
-            ):
+            with Checker(self.kit.exercises, self.kit.exercises) as self.checker:
                 any(self.stops_at(mistake) for mistake in due)
 
     def stops_at(self, mistake: str) -> bool:
@@ -117,9 +109,7 @@ class Review:
         path = self.kit.root / "review" / f"{exercise}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{ABOVE.format(exercise)}{code}\n", encoding="utf-8")
-        self.console.print(f"Your own {exercise} has a mistake that you have made before.")
-        self.console.print(f"Find it in review/{path.name}, change only that, and save.")
-        self.console.print("Enter checks it · h hint · q stop")
+        self.console.print(TOLD.format(exercise), markup=False)
         known, hinted = self.known[mistake], False
         while (key := self.console.input("> ").strip().lower()) != "q":
             hinted |= key == "h"
@@ -133,19 +123,15 @@ class Review:
                 text = json.dumps({name: asdict(one) for name, one in self.known.items()})
                 self.file.write_text(text, encoding="utf-8")
                 self.console.print(Text(f"Found. {message}", "green"))
-                self.console.print(f"You meet this mistake again {known.when}.")
+                self.console.print(f"You meet this mistake again on {known.due}.")
                 return False
         return True
 
     def problem_in(self, exercise: str, path: Path) -> str:
         """Return what is wrong with a repair; "" if it is right."""
-        try:
-            failed = first_failure(self.results(exercise, path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError) as error:
-            return str(error)
-        if failed is None:
-            return ""
-        return sentence(failed.finding.diagnosis.problem if failed.finding else "the check failed")
+        code = path.read_text(encoding="utf-8", errors="replace")
+        failed = first_failure(self.results(exercise, code))
+        return sentence((failed.finding or OF_THE_TEST).diagnosis.problem) if failed else ""
 
     def with_code(self, exercise: str, code: str) -> tuple[str, Source]:
         """Return a chapter, and the learner's script with this code in an exercise's place."""

@@ -62,12 +62,16 @@ class Reader:
         """Read parts up to one of these pieces, or up to the end."""
         row = Part("row")
         while (piece := self.next()) and piece not in ends:
-            if piece in ("^", "_") and row.parts:
-                base = row.parts.pop()
-                row.parts.append(Part("up" if piece == "^" else "down", "", [base, self.one()]))
-            else:
-                row.parts.append(self.part(piece))
+            self.add(row, piece)
         return row
+
+    def add(self, row: Part, piece: str) -> None:
+        """Add the part that begins with a piece to a row; `^` and `_` take the last part."""
+        if piece in ("^", "_") and row.parts:
+            kind, base = "up" if piece == "^" else "down", row.parts.pop()
+            row.parts.append(Part(kind, "", [base, self.one()]))
+        else:
+            row.parts.append(self.part(piece))
 
     def one(self) -> Part:
         """Read one argument: a group in braces, or a single part."""
@@ -97,24 +101,16 @@ class Reader:
 
     def table(self) -> Part:
         """Read the content of `\\begin{…}` and `\\end{…}`: rows, each of them a row of cells."""
-        table, last = Part("table"), False
-        while not last:
+        table, piece = Part("table"), "\\\\"
+        while piece == "\\\\":
             cells = [Part("row")]
-            while (piece := self.next()) not in ("\\\\", ""):
-                if piece.startswith("\\end"):
-                    break
-                cells[-1:] = [cells[-1], Part("row")] if piece == "&" else cells[-1:]
-                if piece != "&":
-                    cells[-1].parts.append(self.after(cells[-1], piece))
+            while (piece := self.next()) not in ("\\\\", "") and not piece.startswith("\\end"):
+                if piece == "&":
+                    cells.append(Part("row"))
+                else:
+                    self.add(cells[-1], piece)
             table.parts.append(Part("row", "", cells))
-            last = piece != "\\\\"
         return table
-
-    def after(self, row: Part, piece: str) -> Part:
-        """Return the part that begins with a piece, including the base of a `^` or `_`."""
-        if piece in ("^", "_") and row.parts:
-            return Part("up" if piece == "^" else "down", "", [row.parts.pop(), self.one()])
-        return self.part(piece)
 
 
 def kind_of(text: str) -> str:

@@ -60,7 +60,7 @@ class Note:
         console = Console(
             file=written, width=WIDTH, color_system=None, highlight=False, force_jupyter=False
         )
-        console.print(Text("\n".join(self.in_sentences())))
+        console.print(*self.lines(WIDTH, plain=True), sep="\n")
         return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
     @cached_property
@@ -125,35 +125,21 @@ class Note:
 
         A path stays in one piece, so that it can be clicked or copied.
         """
-        width, colour = console.width - 2 * INDENT, console.color_system is not None
-        lines = [Text(one) for one in self.in_sentences()] if plain else self.lines(width, colour)
-        for line in lines:
-            if line.plain.endswith(self.sections.where):
+        colour = console.color_system is not None
+        for line in self.lines(console.width - 2 * INDENT, colour, plain):
+            if line.plain == self.sections.where:
                 console.print(Text(" " * INDENT) + line, soft_wrap=True)
             else:
                 console.print(Padding(line, (0, INDENT)))
 
-    def in_sentences(self) -> list[str]:
-        """Return the note without drawing characters, the most important sentence first."""
-        told, diagnosis = self.sections, self.finding.diagnosis
-        compared = in_sentences(diagnosis) if isinstance(diagnosis, PublicDiagnosis) else []
-        return [
-            told.problem,
-            *([f"Where: {told.where}"] if told.where else []),
-            *compared,
-            *told.thoughts,
-            *(f"{label.capitalize()}: {text}" for label, text in told.evidence),
-            *told.shapes,
-            *(["Your code prints:", *told.printed] if told.printed else []),
-        ]
-
-    def lines(self, width: int, colour: bool) -> list[Text]:
-        """Return the note as lines for a terminal, with a blank line before each section."""
+    def lines(self, width: int, colour: bool = False, plain: bool = False) -> list[Text]:
+        """Return the note, with a blank line before each section. plain: without drawings."""
         told, diagnosis = self.sections, self.finding.diagnosis
         where = [Text(told.where, "cyan")] if told.where else []
-        compared = []
+        compared: list[Text] = []
         if isinstance(diagnosis, PublicDiagnosis):
-            compared = comparison(diagnosis, width, colour)
+            drawn = comparison(diagnosis, width, colour)
+            compared = [Text(one) for one in in_sentences(diagnosis)] if plain else drawn
         thoughts = [Text(f"- {text}") for text in told.thoughts]
         parts = (compared, thoughts, self.facts())
         more = [line for part in parts if part for line in (Text(""), *part)]

@@ -18,7 +18,7 @@ from ..attempts.results import CheckResult, Results, State, first_failure, state
 from ..course import Chapter, Course, Exercise
 from ..exchange.text import sentence
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.errors import own_words, raised
+from ..judging.errors import raised
 from .hints import print_hints
 from .note import Note
 from .points import (
@@ -26,7 +26,6 @@ from .points import (
     how_earned,
     standing,
     waits_for,
-    what_comes_back,
 )
 from .words import in_tenths, line_of, path_here, place_in_file, plural
 
@@ -64,7 +63,6 @@ def print_summary(
     console.print()
     if not plain:
         print_progress(console, course, by_exercise)
-    print_left_out(console, maker.attempts.values())
     if first is not None:
         console.print()
         title = "Work on this first: {}"
@@ -73,12 +71,12 @@ def print_summary(
         hints = config.getoption("hint")
         more = f"tensorgrade hint {stuck.name} -n {hints + 1}"
         print_hints(console, stuck.hints, hints, more)
-    elif is_whole(course, by_exercise, config):
+    elif all(name in by_exercise for name in course.exercise_names):
         print_end_of_course(console, course)
     else:
         console.print(f"\n[bold green]{PART_DONE}[/]\n")
+    print_left_out(console, maker.attempts.values())
     if plain:
-        console.print()
         print_progress(console, course, by_exercise, plain=True)
 
 
@@ -105,15 +103,9 @@ def why_skipped(part: ExerciseAttempt, result: CheckResult) -> str:
     return f"{part.name} is to do: {diagnosis.problem}"
 
 
-def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
-    """Return True if the run included all exercises and no subset of tests was selected."""
-    if config.getoption("keyword") or any("::" in argument for argument in config.args):
-        return False
-    return all(name in by_exercise for name in course.exercise_names)
-
-
 def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
     """Print the parts of the learner's files that could not be run, and the warnings in them."""
+    console.print()
     for attempt in attempts:
         warned = [
             f"{attempt.chapter.name}.py: {said}" for said in attempt.lab.warned[:MOST_WARNINGS]
@@ -202,22 +194,11 @@ def add_exercise(table: Table, exercise: Exercise, results: list[CheckResult]) -
 
 
 def why(results: list[CheckResult]) -> str:
-    """Return the first mistake, or a short description of the problem."""
+    """Return the first mistake, or else the problem."""
     first = first_failure(results)
     if first is None or first.finding is None:
         return "the check itself failed"
-    return next(iter(first.finding.mistakes.values()), "") or in_short(first.finding.diagnosis)
-
-
-def in_short(diagnosis: Diagnosis) -> str:
-    """Describe the problem, with an error's own words first because the line may be cut off."""
-    error = diagnosis.error
-    if error is None or not error.text or diagnosis.kind != Kind.ERROR:
-        return diagnosis.problem
-    # A KeyError's own words are only the key; those of `sys.exit(1)` are a number.
-    typed = not error.line or error.type in ("KeyError", "SystemExit")
-    said = f"{error.type}: {own_words(error)}" if typed else own_words(error)
-    return f"line {error.line}: {said}" if error.line else said
+    return next(iter(first.finding.mistakes.values()), first.finding.diagnosis.problem)
 
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
@@ -264,7 +245,7 @@ def print_page(
     waits = waits_for(checks) and f"{name} is {standing(checks)}"
     done = f"✓ {name} is done" if state == State.DONE else ""
     console.print(Text(waits or done or title.format(name), "bold"))
-    console.print(Text(points_of(exercise, checks, course, by_exercise), "dim"))
+    console.print(Text(points_of(exercise, checks), "dim"))
     if state == State.WRONG:
         console.print()
         note_on(name, checks, path).print(console, plain)
@@ -281,13 +262,10 @@ def print_checks(console: Console, checks: list[CheckResult], plain: bool) -> No
         console.print(Padding(said + Text(check.asks), (0, 2)))
 
 
-def points_of(
-    exercise: Exercise, checks: list[CheckResult], course: Course, by_exercise: Results
-) -> str:
-    """Return how the points of an exercise came about, and what else it costs."""
+def points_of(exercise: Exercise, checks: list[CheckResult]) -> str:
+    """Return how the points of an exercise came about."""
     sums = f"{in_tenths(earned(checks))} of {exercise.points:g} points"
-    later = what_comes_back(exercise.name, course, by_exercise)
-    return f"{sums}: {how_earned(checks, exercise.points)}." + (f" {later}" if later else "")
+    return f"{sums}: {how_earned(checks, exercise.points)}."
 
 
 def start_of(name: str, where: str, first: CheckResult | None, again: str) -> list[Text]:

@@ -138,9 +138,10 @@ DRAWN = set("░▒▓█✓✗·≠│─")
 def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
     expected = torch.zeros(3, 3)
     text = str(Note(finding_of(**values(expected + 1, expected)), "exercises/ch1.py", 12))
-    assert text.splitlines()[:3] == [
+    assert text.splitlines()[:4] == [
         "The values are wrong.",
-        "Where: exercises/ch1.py:12",
+        "exercises/ch1.py:12",
+        "",
         "At [0, 0]: expected 0.000, yours 1.00.",
     ]
     assert "5 more of 9 entries differ." in text and not DRAWN & set(text)
@@ -150,7 +151,7 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
     earlier = Earlier("halves")
     said = " ".join(str(Note(Finding("", hidden, {"no_sum": "No."}, earlier=earlier))).split())
     word = "It calls your own `halves`, which is wrong: fix that first."
-    assert said == f"No. {word} Problem: it differs"
+    assert said == f"No. - {word} problem it differs"
 
 
 def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
@@ -178,5 +179,5 @@ def test_the_line_on_points_says_how_they_came_about(project):
     exercise = project.course.chapters[0].exercises[0]
     half = exercise.points / 2
     checks = [CheckResult("mean", half, True), CheckResult("mean", half, False)]
-    told = points_of(exercise, checks, project.course, {exercise.name: checks})
+    told = points_of(exercise, checks)
     assert told == f"{half:g} of {exercise.points:g} points: 1 of 2 checks passed."
