@@ -48,7 +48,7 @@ RULES = {
     Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",
     Rule.FORBIDDEN: "a forbidden call",
     Rule.EARLIER: "only an earlier exercise is wrong",
-    Rule.REPAIR: "only what you fixed counts",
+    Rule.REPAIR: "checks that the given code passes earn nothing",
 }
 
 

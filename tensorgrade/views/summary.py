@@ -278,8 +278,10 @@ def start_of(name: str, where: str, first: CheckResult | None, again: str) -> li
         problem, kind = first.finding.diagnosis.problem, first.finding.diagnosis.id
         if kind == "not_fixed_yet":
             todo = FIX
-        elif kind != "not_written":
+        elif kind == "needs_unwritten":
             title, todo = f"{name} is written", sentence(f"{problem}: write that one first")
+        elif kind != "not_written":
+            todo = sentence(problem)
     return [Text(title, "bold"), Text(where, "cyan"), Text(""), Text(f"{todo} {again}")]
 
 

@@ -119,7 +119,7 @@ def test_a_new_course_grades_a_right_and_a_wrong_submission(environment, course,
 def test_the_kit_of_a_new_course_holds_the_same_wheel(environment, packages, course):
     run(environment / "tensorgrade", "bundle", "--out", "kit.zip", cwd=course)
     zipfile.ZipFile(course / "kit.zip").extractall(course)
-    (carried,), (built,) = (course / "kit").glob("*.whl"), packages.glob("*.whl")
+    (carried,), (built,) = (course / "kit" / ".setup").glob("*.whl"), packages.glob("*.whl")
     assert carried.name == built.name
     own = re.compile(r"dist-info/(WHEEL|RECORD|top_level\.txt)$")
     ours, theirs = (

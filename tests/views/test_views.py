@@ -169,7 +169,7 @@ def test_the_line_on_points_says_how_they_came_about(project):
         (Rule.LOST_DIMENSIONS, "; dimensions of size 1 lost: −1"),
         (Rule.FORBIDDEN, "; a forbidden call: −1"),
         (Rule.EARLIER, "; only an earlier exercise is wrong: −1"),
-        (Rule.REPAIR, "; only what you fixed counts: −1"),
+        (Rule.REPAIR, "; checks that the given code passes earn nothing: −1"),
         (Rule.MISTAKE, "; known mistake: −1"),
     ):
         checks = [
