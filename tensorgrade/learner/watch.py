@@ -27,7 +27,7 @@ from ..views.summary import (
     print_progress,
 )
 from ..views.words import path_here
-from .checker import Checker
+from .checker import Checker, stamp
 from .kit import Kit, line_to_edit, open_in_editor, reset
 
 KEYS = "h hint  n next  b back  l list  c checks  o open  r read  x reset  q quit"
@@ -68,9 +68,10 @@ class Watch:
         return [name for name in self.course.exercise_names if name in self.results]
 
     def run(self) -> None:
-        """Watch until a key quits."""
+        """Watch until a key quits. Raises CourseError if there is nothing to watch."""
         with self.keys:
-            self.look()
+            if not self.look():
+                raise CourseError(f"there is no chapter's file in {self.checker.folder}")
             while (key := self.keys.next(TICK)) not in QUIT:
                 if key in self.press_for:
                     self.press(key)
@@ -95,8 +96,8 @@ class Watch:
 
     def wait_until_complete(self, chapter: str) -> None:
         """Wait until an editor has written all of a file. Many editors empty it first."""
-        path, size = self.checker.path(chapter), -1
-        while path.exists() and size != (size := path.stat().st_size):
+        path, before = self.checker.path(chapter), None
+        while before != (before := stamp(path)):
             time.sleep(STILL)
 
     def to_show(self, before: Results, saved: list[str]) -> str | None:
@@ -109,7 +110,11 @@ class Watch:
         if not changed and self.name in own:
             return self.name
         among = {name: self.results[name] for name in changed or own}
-        return first_to_work_on(self.course, among) or (changed[0] if before and changed else None)
+        if unfinished := first_to_work_on(self.course, among):
+            return unfinished
+        if before and changed:
+            return changed[0]
+        return self.name or first_to_work_on(self.course, self.results)
 
     def following(self) -> str | None:
         """Return the next exercise that is not done; continue at the top after the last one."""

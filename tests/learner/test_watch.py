@@ -131,3 +131,8 @@ def test_of_several_changed_exercises_the_first_wrong_one_is_shown(terminal):
     shutil.copy(ROOT / "solutions" / f"{CHAPTER}.py", path)
     screen.expect("Well done: you have finished")
     screen.expect("Next: Self-attention")
+    screen.send("n")
+    screen.expect("Start here: project_qkv")
+    path.write_text(path.read_text(encoding="utf-8") + "# done\n", encoding="utf-8")
+    screen.expect(f"{CHAPTER}.py: checked at")
+    assert "Start here: project_qkv" in screen.before
