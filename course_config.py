@@ -71,7 +71,7 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     c.Autograde.exporter_class = "tensorgrade.nbgrader_plugin.notebooks.OneByOne"
     # No learner code runs in feedback pages or in the formgrader. Feedback pages load nothing.
     c.GenerateFeedback.exporter_class = "tensorgrade.nbgrader_plugin.feedback.CleanPages"
-    c.HTMLExporter.preprocessors = ["tensorgrade.nbgrader_plugin.feedback.CleanOutputs"]
+    c.HTMLExporter.preprocessors = ["tensorgrade.nbgrader_plugin.feedback.OnlyCards"]
     c.HTMLExporter.filters = {
         "markdown2html": "tensorgrade.nbgrader_plugin.feedback.clean_markdown",
         "highlight_code": "tensorgrade.nbgrader_plugin.feedback.coloured_code",
@@ -95,5 +95,5 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     # Deadlines and deductions are the ones above. A chapter without a deadline there keeps its
     # date in the formgrader.
     c.HiddenGraders.deadlines = COURSE.lateness.deadlines
-    c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"
+    c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.autograding.LateWork"
     c.LateWork.lateness = asdict(COURSE.lateness)

@@ -39,7 +39,7 @@ from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.instructor.channels import write_channel  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
 from tensorgrade.instructor.results import Results, rows_of  # noqa: E402
-from tensorgrade.learner.watch.loop import Watch  # noqa: E402
+from tensorgrade.learner.watch import Watch  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
 from tensorgrade.recognition.edits import make  # noqa: E402
 from tensorgrade.sources.submitted_files import SubmittedFiles  # noqa: E402
@@ -134,15 +134,13 @@ def watch(asked: argparse.Namespace) -> None:
         path = Path(folder) / f"{chapter}.py"
         path.write_text(source, "utf-8")
         session = Watch(PROJECT.exercises, Path(folder), Console(file=io.StringIO(), width=80))
-        session.start()
-        saves = session.saves()
-        next(saves)  # from now on it notices saves
+        session.look()
 
         def save(number: int) -> float:
             begun = time.perf_counter()
             path.write_text(make(source, exercise, known[number].edits), "utf-8")
             while not session.look():
-                session.saved(next(saves))
+                time.sleep(0.01)
             return time.perf_counter() - begun
 
         compare(asked.rounds, {"from a save to the verdict": save})

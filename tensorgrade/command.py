@@ -13,7 +13,7 @@ from .attempts.maker import AttemptMaker
 from .attempts.results import State
 from .attempts.setup import Setup
 from .course import CourseError
-from .learner.notebook.checking import check, is_wrong_here
+from .learner.notebook import check, is_wrong_here
 from .runner.loading import load_module
 from .runner.reading import source_in, source_that_counts
 from .runner.serve import install_given

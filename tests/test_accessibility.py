@@ -40,7 +40,7 @@ def pages(tmp_path_factory) -> dict[str, str]:
         path.write_text(text, encoding="utf-8")
     done = grade(folder / "submitted", folder / "out", "--isolation", "none", "--jobs", 1)
     assert done.status == 0, done.said
-    assert cli("export", done.out, "--to", "html").returncode == 0
+    assert cli("export", done.out, "--format", "pages").returncode == 0
     (learner,) = (path for path in done.out.rglob("*.html") if "bao" in path.name)
     command = [sys.executable, "-c", CELLS]
     ran = subprocess.run(command, cwd=ROOT / "exercises", capture_output=True, text=True)

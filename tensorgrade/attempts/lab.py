@@ -189,12 +189,13 @@ class Lab:
         handed = program.source
         if isinstance(handed, SubmittedFiles) and handed.reason:
             raise Unreadable(handed.reason)
-        channel = self.opened()
+        # A busy machine must not end the look at the caller's own text, which runs nothing.
+        channel = Here() if self.own else self.opened()
         try:
             looked = read_looked(
                 channel.ask(*program.to_look_at(bugs or {}), self.limits.load_seconds)
             )
-            self.unused, reason = channel, looked.reason
+            self.unused, reason = None if self.own else channel, looked.reason
         except (TimedOut, Ended, BadMessage) as end:
             channel.close()
             how = "takes too long" if isinstance(end, TimedOut) else "ends the process that looks"

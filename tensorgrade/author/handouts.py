@@ -47,6 +47,7 @@ DUE = "**Due: {due}.** If you have an extension, its date counts instead."
 CHECKS = "checks.zip"
 NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
 STAMP = (1980, 1, 1, 0, 0, 0)  # a constant date, so that the same files give the same bytes
+SETUP = ".setup"  # the folder for what is only needed to install the kit
 # The files for `pip install -r`: the engine, with the extras for one kind of learner.
 REQUIREMENTS = {"requirements.txt": "learner", "requirements-notebooks.txt": "notebooks"}
 WHEEL = "Wheel-Version: 1.0\nGenerator: tensorgrade\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -200,15 +201,15 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     if project.course.solutions_in_kit:
         files |= files_of_solutions(project)
     wheel, files_of_engine = engine_wheel()
-    files[wheel] = zipped(files_of_engine)
+    files[f"{SETUP}/{wheel}"] = zipped(files_of_engine)
     course = load_course(project.exercises)
     for name, extra in REQUIREMENTS.items():
-        needed = [f"./{wheel}[{extra}]", *course.packages]
-        files[name] = ("\n".join(needed) + "\n").encode()
+        needed = [f"./{SETUP}/{wheel}[{extra}]", *course.packages]
+        files[f"{SETUP}/{name}"] = ("\n".join(needed) + "\n").encode()
     files["lessons.html"] = lessons_page(course, project.root, {}).encode()
     lock = project.root / "requirements.lock"
     pinned = lock.read_text(encoding="utf-8") if lock.exists() else NOTHING_PINNED
-    files["constraints.txt"] = pinned.encode()
+    files[f"{SETUP}/constraints.txt"] = pinned.encode()
     kit = project.root / "kit"
     for path in sorted(files_below(kit, hidden=True)):  # such as .devcontainer
         files[path.relative_to(kit).as_posix()] = path.read_bytes()

@@ -138,11 +138,10 @@ def prove() -> None:
 def sample(
     folder: Annotated[Path, typer.Argument(help="Folder for the invented learners' files.")],
     learners: Annotated[int, typer.Option(help="Number of learners.")] = 30,
-    seed: Annotated[int, typer.Option(help="Random seed; another one gives another class.")] = 1,
 ) -> None:
     """Write a sample class, made of the solutions and known mistakes."""
     from ..author.sample import write_sample_class
     from ..project import find_project
 
-    files = write_sample_class(find_project(), folder, learners, seed)
+    files = write_sample_class(find_project(), folder, learners, seed=1)
     typer.echo(f"{files} files of {learners} invented learners in {folder}")

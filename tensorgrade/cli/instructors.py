@@ -13,6 +13,7 @@ from ..course import CourseError
 from ..exchange.text import printable
 from .shared import INSTRUCTORS, app, interruptible
 
+QUESTIONS = 3  # for each exercise, at most
 FILES = "Folder with <student>/<chapter>/<chapter>.py or .ipynb."
 Submitted = Annotated[Path, typer.Option(help=FILES)]
 Graded = Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")]
@@ -104,7 +105,6 @@ def log(
 @app.command(rich_help_panel=INSTRUCTORS)
 def report(
     out: Graded,
-    roster: Roster = None,
     section: Section = "",
 ) -> None:
     """Write OUT/report.html, one page about the class."""
@@ -113,7 +113,7 @@ def report(
     from ..project import find_project
 
     project = find_project()
-    own = class_of(out, roster).in_section(section)
+    own = class_of(out, None).in_section(section)
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages, section, own)
     typer.echo(f"{page}")
@@ -228,9 +228,6 @@ def channel(
 def questions(
     submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/.")],
     out: Annotated[Path, typer.Option(help="Folder for the pages.")] = Path("questions"),
-    most: Annotated[
-        int, typer.Option("-n", help="At most this many questions for each exercise.")
-    ] = 3,
     isolation: Isolation = "auto",
 ) -> None:
     """Write questions for each learner on shapes in the learner's own code."""
@@ -240,7 +237,9 @@ def questions(
     from ..views.words import plural
 
     found = {}
-    for student, asked in questions_for_class(find_project().exercises, submitted, isolation, most):
+    for student, asked in questions_for_class(
+        find_project().exercises, submitted, isolation, QUESTIONS
+    ):
         typer.echo(printable(student, 100))
         found[student] = asked
     without = [student for student, asked in found.items() if not asked]

@@ -8,67 +8,62 @@ import typer
 from ..course import CourseError
 from .shared import LEARNERS, app
 
-EXERCISES, LESSONS = Path("exercises"), Path("lessons.html")  # in the course's folder
+EXERCISES = Path("exercises")  # in the course's folder
+Files = Annotated[Path | None, typer.Argument(help="Folder with your files; default: exercises/.")]
 
 
-def here_if_inside(folder: Path) -> Path:
-    """Return the current folder if it is the folder `exercises` that was meant."""
-    inside = folder == EXERCISES and not folder.exists() and Path("course.json").exists()
-    return Path(".") if inside else folder
-
-
-def folder_of_tests(folder: Path) -> Path:
-    """Return the folder with the tests. Raises CourseError if it has none."""
-    found = here_if_inside(folder)
-    if not (found / "references").is_dir():
-        raise CourseError(f"there are no tests in {folder}; go to the course's folder first")
-    return found
+def folder_of_tests() -> Path:
+    """Return the folder `exercises`, near the current folder. Raises CourseError without one."""
+    places = (EXERCISES, Path("."), Path("..") / EXERCISES)
+    found = next((one for one in places if (one / "course.json").is_file()), None)
+    if found is None:
+        raise CourseError("there is no exercises/course.json here; go to the course's folder first")
+    return found.resolve()
 
 
 @app.command(rich_help_panel=LEARNERS)
 def watch(
-    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = EXERCISES,
-    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = EXERCISES,
+    folder: Files = None,
     plain: Annotated[
         bool | None, typer.Option(help="Print sentences without drawings. [default: no terminal]")
     ] = None,
 ) -> None:
     """Check each file when you save it, with keys for hints and more."""
-    folder, tests = here_if_inside(folder), folder_of_tests(tests)
+    tests = folder_of_tests()
     typer.echo("getting ready …")
-    from ..learner.watch.loop import watch as run
+    from ..learner.watch import watch as run
 
-    run(tests.resolve(), folder.resolve(), plain)
+    run(tests, (folder or tests).resolve(), plain)
 
 
 @app.command(rich_help_panel=LEARNERS)
 def read(
-    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = EXERCISES,
-    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = EXERCISES,
-    out: Annotated[Path, typer.Option(help="The page to write.")] = LESSONS,
+    folder: Files = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The page to write; default: lessons.html.")
+    ] = None,
     show: Annotated[bool, typer.Option(help="Open it in a browser.")] = True,
     live: Annotated[bool, typer.Option("--live", help="Check and reload after each save.")] = False,
 ) -> None:
     """Open the lessons as one page, with your own progress."""
-    import webbrowser
-
-    from ..views.words import path_here
-
-    folder, tests = here_if_inside(folder), folder_of_tests(tests)
-    if out == LESSONS:
-        out = Path(path_here(tests.resolve().parent / out))
+    tests = folder_of_tests()
+    own = (folder or tests).resolve()
     typer.echo("checking your progress …")
     if live:
         from ..learner.live_page import read_live
 
-        read_live(tests.resolve(), folder.resolve(), show)
+        read_live(tests, own, show)
         return
-    from ..learner.watch.checker import check_all
-    from ..views.lessons import lessons_page
+    import webbrowser
 
-    course, results = check_all(tests.resolve(), folder.resolve())
-    out.write_text(lessons_page(course, tests.resolve().parent, results, folder), encoding="utf-8")
-    typer.echo(f"{out}")
+    from ..learner.checker import Checker
+    from ..views.lessons import write_lessons
+    from ..views.words import path_here
+
+    out = out or tests.parent / "lessons.html"
+    with Checker(tests, own) as checker:
+        write_lessons(out, checker.course, tests.parent, checker.check_all(), own)
+    typer.echo(path_here(out))
     if show:
         webbrowser.open(out.resolve().as_uri())
 
@@ -86,10 +81,7 @@ def hint(
     from ..project import load_course
     from ..views.hints import print_hints, print_where_hints_are
 
-    folder = next((f for f in (Path("exercises"), Path(".")) if (f / "course.json").exists()), None)
-    if folder is None:
-        raise CourseError("there is no exercises/course.json here; go to the course's folder first")
-    course, console = load_course(folder), Console(highlight=False)
+    course, console = load_course(folder_of_tests()), Console(highlight=False)
     whole = course.chapter_called(exercise)
     if whole or not exercise:
         print_where_hints_are(console, (whole,) if whole else course.chapters)
@@ -103,12 +95,11 @@ def reset(
     exercise: Annotated[str, typer.Argument(help="An exercise or a chapter.")],
 ) -> None:
     """Restore an exercise's original; a copy of your file is kept."""
-    from ..learner.kit import find_kit
+    from ..learner.kit import Kit
     from ..learner.kit import reset as put_back
     from ..views.words import path_here
 
-    kit = find_kit()
-    copy = put_back(kit, exercise)
+    copy = put_back(Kit(folder_of_tests().parent), exercise)
     kept = f"Your file is kept: {path_here(copy)}" if copy else "The chapter's file was missing."
     typer.echo(f"{exercise} is restored. {kept}")
 
@@ -122,11 +113,11 @@ def submit(
     """Check your work, list what is missing, and write the file to upload."""
     from rich.console import Console
 
-    from ..learner.commands.submit import submit as run
-    from ..learner.kit import find_kit
+    from ..learner.kit import Kit
+    from ..learner.submit import submit as run
 
     typer.echo("checking …")
-    run(find_kit(), chapters or [], Console(highlight=False))
+    run(Kit(folder_of_tests().parent), chapters or [], Console(highlight=False))
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -136,10 +127,10 @@ def review(
     """Find your own earlier mistakes again, in fresh find-the-bug exercises."""
     from rich.console import Console
 
-    from ..learner.commands.review import Review
-    from ..learner.kit import find_kit
+    from ..learner.kit import Kit
+    from ..learner.review import Review
 
-    Review(find_kit(), Console(highlight=False)).run(every)
+    Review(Kit(folder_of_tests().parent), Console(highlight=False)).run(every)
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -148,8 +139,20 @@ def solution(
 ) -> None:
     """Show the solution of an exercise once yours passes."""
     from rich.console import Console
+    from rich.syntax import Syntax
+    from rich.text import Text
 
-    from ..learner.commands.solution import show_solution
-    from ..learner.kit import find_kit
+    from ..attempts.results import State, state_of
+    from ..learner.checker import Checker
+    from ..learner.kit import Kit, solutions_of
 
-    show_solution(find_kit(), exercise, Console(highlight=False))
+    kit, console = Kit(folder_of_tests().parent), Console(highlight=False)
+    found, chapter = solutions_of(kit, exercise), kit.course.exercise(exercise)[0].name
+    kit.text(chapter)
+    with Checker(kit.exercises, kit.exercises) as checker:
+        checks = checker.check(chapter)[exercise]
+    if state_of(checks) != State.DONE:
+        raise CourseError(f"{exercise} does not pass yet; its solution is shown after that")
+    for title, code in found.items():
+        shown = Syntax(code, "python", theme="ansi_dark", padding=(0, 2), word_wrap=True)
+        console.print(Text(f"\n{title}", "bold"), shown, sep="\n")

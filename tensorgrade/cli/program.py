@@ -24,16 +24,11 @@ GONE = {  # commands of earlier versions, and what is there instead
     "kill-matrix": "`tensorgrade prove` shows its numbers",
 }
 OPTIONAL = {  # packages that may be missing, by their import names
-    *("bleach", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
-    *("openpyxl", "pygments", "traitlets", "watchfiles", "yaml"),
+    *("jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
+    *("openpyxl", "pygments", "traitlets", "yaml"),
 }
-for audience in (
-    "learners",
-    "authors",
-    "instructors",
-    "audits",
-):  # each module registers its commands
-    import_module(f"{__package__}.{audience}")
+for audience in ("learners", "authors", "instructors", "audits"):
+    import_module(f"{__package__}.{audience}")  # it registers its commands
 
 
 def show_version(asked: bool) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,7 +9,6 @@ import typer
 
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
 ANYONE = "For anyone with attention code"
-SECONDS_TO_END = 10.0  # time after Ctrl-C until a command is killed
 ABOUT = "Self-grading exercises on tensors, for learners, instructors and authors."
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=ABOUT)
 
@@ -21,31 +19,20 @@ def interruptible(then: str) -> Iterator[None]:
 
     then: a sentence on how to continue afterwards.
     """
-
-    def end() -> None:
-        typer.echo(f"\nInterrupted. {then}", err=True)
-        # All results are on disk already. A normal exit would wait for the pool, and the pool
-        # sometimes waits forever for a worker that was killed in the middle of a message.
-        os._exit(130)
-
     here = os.getpid()
 
-    def interrupt(*_: object) -> None:
-        if os.getpid() != here:  # a worker that was forked just now
-            os._exit(130)
-        # Python loses an exception that is raised during a fork or in a callback.
-        last = threading.Timer(SECONDS_TO_END, end)
-        last.daemon = True
-        last.start()
-        raise KeyboardInterrupt
+    def end(*_: object) -> None:
+        if os.getpid() == here:  # not in a worker that was forked just now
+            os.write(2, f"\nInterrupted. {then}\n".encode())
+        # All results are on disk already. A normal exit would wait for the pool, which sometimes
+        # waits forever, and Python loses an exception that is raised during a fork.
+        os._exit(130)
 
-    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, interrupt)}
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, end)}
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it is ignored
-        before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, end)
     try:
         yield
-    except KeyboardInterrupt:
-        end()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

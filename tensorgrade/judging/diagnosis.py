@@ -207,3 +207,8 @@ class Finding:
     def is_to_do(self) -> bool:
         """True if the check failed only because the exercise is not written."""
         return self.diagnosis.kind == Kind.TO_DO
+
+    @property
+    def is_to_fix(self) -> bool:
+        """True if the finding is about given code that the learner has not changed yet."""
+        return self.is_to_do and self.diagnosis.id == "not_fixed_yet"

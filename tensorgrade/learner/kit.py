@@ -1,27 +1,31 @@
-"""The learner's kit: its files, the place of an exercise in them, and the original stubs."""
+"""The learner's kit: its files, an exercise in them, its stub, its solution, and the editor."""
 
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from ..course import Course, CourseError
-from ..folders import OWN_FOLDER, keep_copy, original_of
+from ..folders import keep_copy, original_of
 from ..project import load_course
-from ..runner.edits import definition_of
 from ..runner.source import Unreadable, decode
-from ..runner.syntax import first_line
+from ..views.words import definition_in
 
 NOT_WRITTEN = re.compile(r"^[ \t]+raise NotImplementedError\b", re.M)
 # How editors take the line to open; all others get the file only.
-WITH_PLUS = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "gedit"}
-WITH_COLON = {"subl", "hx", "helix", "zed"}
-WITH_GOTO = {"code", "code-insiders", "codium", "cursor"}
+WITH_PLUS = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro"}
+WITH_GOTO = ("code", "codium", "cursor")
 NO_EDITOR = "No editor is known. Set the variable EDITOR, such as EDITOR=nano, or use VS Code."
+NO_SOLUTIONS = (
+    "there are no solutions in this kit; if your instructor hands out solutions.zip, put it into "
+    "this folder"
+)
+MARKER = "### "  # begins the lines around a solution
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,6 @@ class Kit:
     def exercises(self) -> Path:
         """Return the folder with the learner's files and the checks."""
         return self.root / "exercises"
-
-    @property
-    def own(self) -> Path:
-        """Return the folder for files that only this machine needs."""
-        return self.root / OWN_FOLDER
 
     @cached_property
     def course(self) -> Course:
@@ -79,31 +78,6 @@ class Kit:
                 f"{path} is missing; {again if is_kit else '`tensorgrade build` makes it'}"
             )
         return path.read_text(encoding="utf-8")
-
-
-def find_kit() -> Kit:
-    """Return the kit in the current folder or the one above. Raises CourseError without one."""
-    for root in (Path.cwd(), Path.cwd().parent):
-        if (root / "exercises" / "course.json").is_file():
-            return Kit(root)
-    raise CourseError("there is no exercises/course.json here; go to the course's folder first")
-
-
-def definition_in(text: str, name: str) -> str:
-    """Return the text of the last definition of a name; "" if there is none.
-
-    In a text that is not valid Python, a definition ends before the next line that is not indented.
-
-    >>> definition_in("x = 1\\ndef f():\\n    return 2\\n", "f")
-    'def f():\\n    return 2'
-    >>> definition_in("def f():\\n    return (2\\n\\ndef g(): 1", "f")
-    'def f():\\n    return (2'
-    """
-    if node := definition_of(text, name, 0):
-        return "\n".join(text.split("\n")[first_line(node) - 1 : node.end_lineno])
-    start = rf"^(?:@.*\n)*(?:async def|def|class) {re.escape(name)}\b.*"
-    found = re.findall(rf"{start}(?:\n(?:[ \t)\]}}].*|))*", text, re.M)
-    return found[-1].rstrip() if found else ""
 
 
 def reset(kit: Kit, name: str) -> Path | None:
@@ -149,37 +123,57 @@ def line_to_edit(text: str, name: str) -> int:
     return text.count("\n", 0, start + (written.end() if written else 0)) + 1
 
 
-def editor_command(path: Path, line: int) -> list[str]:
-    """Return the command that opens a file at a line; [] if no editor is known.
+def open_in_editor(path: Path, line: int) -> str:
+    """Open a file at a line, wait for the editor, and return what to say about it.
 
-    In VS Code's terminal that is VS Code. Otherwise it is $VISUAL or $EDITOR, or VS Code if it is
-    installed.
+    The editor is $VISUAL, $EDITOR or VS Code. Raises CourseError if it cannot be started.
     """
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-    code = shutil.which("code")
-    if code and (os.environ.get("TERM_PROGRAM") == "vscode" or not named):
-        return [code, "--goto", f"{path}:{line}"]
-    words = shlex.split(named, posix=os.name != "nt")
-    if not words:
-        return []
-    editor = Path(words[0].strip('"')).stem.lower()
-    if editor in WITH_GOTO:
-        return [*words, "--goto", f"{path}:{line}"]
-    if editor in WITH_COLON:
-        return [*words, f"{path}:{line}"]
-    return [*words, f"+{line}", str(path)] if editor in WITH_PLUS else [*words, str(path)]
-
-
-def open_in_editor(path: Path, line: int) -> bool:
-    """Open a file at a line and wait for the editor. Return False if no editor is known.
-
-    Raises CourseError if the editor cannot be started.
-    """
-    command = editor_command(path, line)
-    if not command:
-        return False
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or shutil.which("code")
+    if not named:
+        return NO_EDITOR
+    words = [named] if shutil.which(named) else shlex.split(named, posix=os.name != "nt")
+    editor = Path(words[0]).stem.lower()
+    place = [f"+{line}", str(path)] if editor in WITH_PLUS else [str(path)]
+    if editor.startswith(WITH_GOTO):
+        place = ["--goto", f"{path}:{line}"]
     try:
-        subprocess.run(command, check=False)
+        subprocess.run([*words, *place], check=False)
     except OSError as error:
-        raise CourseError(f"{command[0]} cannot be started: {error.strerror}") from None
-    return True
+        raise CourseError(f"{words[0]} cannot be started: {error.strerror}") from None
+    return f"opened line {line}"
+
+
+def solutions_of(kit: Kit, exercise: str) -> dict[str, str]:
+    """Return an exercise's solution by its title, and PyTorch's own version if there is one.
+
+    Raises CourseError if the kit has no solutions, or none for this exercise.
+    """
+    chapter = kit.course.exercise(exercise)[0].name
+    places = {"The solution": "solutions", "PyTorch's own": "solutions/torch"}
+    texts = {title: text_in_kit(kit, f"{place}/{chapter}.py") for title, place in places.items()}
+    found = {title: definition_in(text, exercise) for title, text in texts.items()}
+    if not found["The solution"]:
+        raise CourseError(f"the solutions have nothing for {exercise}")
+    lines = {title: code.split("\n") for title, code in found.items() if code}
+    return {
+        title: "\n".join(line for line in code if not line.strip().startswith(MARKER))
+        for title, code in lines.items()
+    }
+
+
+def text_in_kit(kit: Kit, name: str) -> str:
+    """Return a file of the solutions, from the kit or from `solutions.zip`; "" if it is missing.
+
+    Raises CourseError if there are no solutions at all, or if the zip is damaged.
+    """
+    archive = kit.root / "solutions.zip"
+    if (kit.root / "solutions").is_dir():
+        path = kit.root / name
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+    if not archive.is_file():
+        raise CourseError(NO_SOLUTIONS)
+    try:
+        with zipfile.ZipFile(archive) as file:
+            return file.read(name).decode() if name in file.namelist() else ""
+    except (zipfile.BadZipFile, UnicodeDecodeError, OSError):
+        raise CourseError("solutions.zip is damaged; download it again") from None

@@ -1,37 +1,24 @@
 """`tensorgrade read --live`: serve the lessons' page, and check and reload it after each save."""
 
+import time
 import webbrowser
-from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import typer
-from watchfiles import watch as changes_in
 
 from ..attempts.results import Results
 from ..views.lessons import lessons_page
-from .watch.checker import Checker
+from .checker import Checker
+
+TICK = 0.1  # seconds between two looks at the files
 
 
 class LivePage:
     """The page that is served. Its version grows with each check."""
 
-    def __init__(self, tests: Path, folder: Path):
-        self.root, self.folder = tests.parent, folder
-        self.checker = Checker(tests, folder)  # before the server's threads: it forks
-        self.results, self.version, self.html = Results(), 0, ""
-        self.check(chapter.name for chapter in self.checker.course.chapters)
-
-    def check(self, chapters: Iterable[str]) -> None:
-        """Check the chapters that have a file, and write the page again."""
-        for name in chapters:
-            if self.checker.path(name).exists():
-                self.results |= self.checker.check(name)[0]
-        version = self.version + 1
-        course = self.checker.course
-        self.html = lessons_page(course, self.root, self.results, self.folder, version)
-        self.version = version
+    html, version = "", 0
 
     def serve(self) -> ThreadingHTTPServer:
         """Start to serve the page to this machine only, and return the server."""
@@ -61,18 +48,24 @@ class LivePage:
 
 def read_live(tests: Path, folder: Path, show: bool) -> None:
     """Serve the page and check each saved file, until Ctrl-C is pressed."""
-    page = LivePage(tests, folder)
-    server = page.serve()
-    address = f"http://127.0.0.1:{server.server_port}/"
-    typer.echo(f"{address} reloads on each save. Press Ctrl-C to end.")
-    if show:
-        webbrowser.open(address)
+    page, results, server = LivePage(), Results(), None
     try:
-        for changes in changes_in(folder, watch_filter=None, recursive=False):
-            saved = {Path(path).stem for _, path in changes if path.endswith(".py")}
-            page.check(c.name for c in page.checker.course.chapters if c.name in saved)
+        with Checker(tests, folder) as checker:  # before the server's threads: it forks
+            while True:
+                saved = checker.changed()
+                for chapter in saved:
+                    results |= checker.check(chapter)
+                if saved or server is None:
+                    version = page.version + 1
+                    root = tests.parent
+                    page.html = lessons_page(checker.course, root, results, folder, version)
+                    page.version = version
+                if server is None:
+                    server = page.serve()
+                    address = f"http://127.0.0.1:{server.server_port}/"
+                    typer.echo(f"{address} reloads on each save. Press Ctrl-C to end.")
+                    if show:
+                        webbrowser.open(address)
+                time.sleep(TICK)
     except KeyboardInterrupt:
         pass
-    finally:
-        server.shutdown()
-        page.checker.close()

@@ -10,12 +10,13 @@ import functools
 import html
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import torch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo")
@@ -90,72 +91,70 @@ def draw_heatmaps(
     decimals.
     """
     values = {name: as_matrix(matrix) for name, matrix in matrices.items()}
-    widths = [2 + max(CELL * min(m.shape[1], MOST_SHOWN), 1.6) for m in values.values()]
-    height = 1.1 + CELL * min(max(m.shape[0] for m in values.values()), MOST_SHOWN)
     widths = [
-        max(width, 0.4 + LETTER * len(name)) for width, name in zip(widths, values, strict=True)
+        max(2 + CELL * max(min(m.shape[1], MOST_SHOWN), 2.6), 0.4 + LETTER * len(name))
+        for name, m in values.items()
     ]
+    height = 1.1 + CELL * min(max(m.shape[0] for m in values.values()), MOST_SHOWN)
     figure = new_figure(max(sum(widths), LETTER * len(title)), height + 0.3 * bool(title), title)
     axes = figure.subplots(1, len(values), squeeze=False, width_ratios=widths)[0]
-    low, high = scale(list(values.values()))
+    bounds = scale(list(values.values()))
     for axis, (name, matrix) in zip(axes, values.items(), strict=True):
-        draw_matrix(axis, matrix, low, high, digits)
-        label(axis, matrix, rows, columns, name)
-        if marks and name in marks:
-            cross(axis, as_matrix(marks[name]).bool())
+        marked = as_matrix(marks[name]).bool() if marks and name in marks else None
+        draw_matrix(axis, matrix, bounds, digits, marked)
+        label(axis.yaxis, matrix.shape[0], rows, 0)
+        label(axis.xaxis, matrix.shape[1], columns, 30)
+        axis.spines[:].set_visible(False)
+        cut = max(matrix.shape) > MOST_SHOWN
+        axis.set_title(f"{name} (the first {MOST_SHOWN})" if cut else name, fontsize=11)
     return figure
 
 
 def draw_matrix(
-    axis: "Axes", matrix: torch.Tensor, low: float, high: float, digits: int = 2
+    axis: "Axes",
+    matrix: torch.Tensor,
+    bounds: tuple[float, float],
+    digits: int,
+    marked: torch.Tensor | None,
 ) -> None:
-    """Draw one matrix as squares with their numbers in them. Large matrices are cut."""
-    shown = matrix[:MOST_SHOWN, :MOST_SHOWN]
+    """Draw one matrix as squares with their numbers in them, and `≠` in those that are marked."""
+    from matplotlib.patches import Rectangle
+
+    shown, (low, high) = matrix[:MOST_SHOWN, :MOST_SHOWN], bounds
     finite = torch.nan_to_num(shown, nan=low, posinf=high, neginf=low)
     if shown.numel():  # without entries there is only a frame
         axis.imshow(finite, cmap="Blues", vmin=low, vmax=high + 0.25 * (high - low), aspect="auto")
-    size = 9 if shown.shape[1] <= 8 else 7
+    centre: dict[str, Any] = {
+        "ha": "center",
+        "va": "center",
+        "fontsize": 9 if shown.shape[1] <= 8 else 7,
+    }
+    corner: dict[str, Any] = {
+        "ha": "right",
+        "va": "top",
+        "fontsize": 9,
+        "color": RED,
+        "weight": "bold",
+    }
     for i, j in torch.cartesian_prod(*map(torch.arange, shown.shape)).reshape(-1, 2).tolist():
-        dark = float(finite[i, j]) > low + 0.7 * (high - low)
-        axis.text(
-            j,
-            i,
-            number(shown[i, j].item(), matrix, digits),
-            ha="center",
-            va="center",
-            fontsize=size,
-            color="white" if dark else "black",
-        )
+        colour = "white" if float(finite[i, j]) > low + 0.7 * (high - low) else "black"
+        axis.text(j, i, number(shown[i, j].item(), matrix, digits), color=colour, **centre)
+        if marked is not None and marked[i, j]:
+            place = (j - 0.46, i - 0.46)
+            axis.add_patch(Rectangle(place, 0.92, 0.92, fill=False, edgecolor=RED, linewidth=2))
+            axis.text(j + 0.41, i - 0.41, "≠", **corner)
 
 
-def label(axis: "Axes", matrix: torch.Tensor, rows: Labels, columns: Labels, name: str) -> None:
-    """Set the name and the ticks: the labels if their number fits, otherwise plain numbers."""
-    for axis_of, size, labels in (
-        (axis.yaxis, matrix.shape[0], rows),
-        (axis.xaxis, matrix.shape[1], columns),
-    ):
-        shown = min(size, MOST_SHOWN)
-        fitting = labels if labels is not None and len(labels) == size else range(size)
-        axis_of.set_ticks(range(shown), [str(text) for text in list(fitting)[:shown]])
-        axis_of.set_tick_params(length=0)
-    crowded = any(len(text.get_text()) > 7 for text in axis.get_xticklabels())
-    axis.tick_params(axis="x", rotation=30 if crowded else 0)
-    axis.spines[:].set_visible(False)
-    cut = max(matrix.shape) > MOST_SHOWN
-    axis.set_title(f"{name} (the first {MOST_SHOWN})" if cut else name, fontsize=11)
+def label(ticks: "Axis", size: int, labels: Labels, turn: int) -> None:
+    """Set the labels of rows or columns if their number fits, otherwise plain numbers.
 
-
-def cross(axis: "Axes", places: torch.Tensor) -> None:
-    """Frame the entries of a matrix that are True here, with a `≠` in the corner."""
-    from matplotlib.patches import Rectangle
-
-    for i, j in places[:MOST_SHOWN, :MOST_SHOWN].nonzero().tolist():
-        axis.add_patch(
-            Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor=RED, linewidth=2)
-        )
-        axis.text(
-            j + 0.41, i - 0.41, "≠", ha="right", va="top", fontsize=9, color=RED, weight="bold"
-        )
+    turn: the angle of long labels.
+    """
+    fitting = labels if labels is not None and len(labels) == size else range(size)
+    shown = [str(text) for text in list(fitting)[:MOST_SHOWN]]
+    crowded = max(map(len, shown), default=0) > 7
+    ticks.set_ticks(range(len(shown)), shown, rotation=turn if crowded else 0)
+    ticks.set_tick_params(length=0)
 
 
 def draw_bars(series: Mapping[str, Numbers], names: Labels = None, title: str = "") -> "Figure":
@@ -163,20 +162,15 @@ def draw_bars(series: Mapping[str, Numbers], names: Labels = None, title: str = 
     values = {name: as_vector(vector) for name, vector in series.items()}
     size = max(len(vector) for vector in values.values())
     figure = new_figure(max(5.0, 0.35 * size * len(values) + 2.5), 3.2, title)
-    axis = figure.subplots()
-    width = 0.8 / len(values)
+    axis, width = figure.subplots(), 0.8 / len(values)
     for k, (name, vector) in enumerate(values.items()):
         places = torch.arange(len(vector)) + (k - (len(values) - 1) / 2) * width
-        drawn = axis.bar(
-            places,
-            vector,
-            width,
-            label=name,
-            color=COLOURS[k % 6],
-            hatch=HATCHES[k % 6],
-            edgecolor="white",
-            alpha=0.9,
-        )
+        look: dict[str, Any] = {
+            "color": COLOURS[k % 6],
+            "hatch": HATCHES[k % 6],
+            "edgecolor": "white",
+        }
+        drawn = axis.bar(places, vector, width, label=name, alpha=0.9, **look)
         if size * len(values) <= 18:
             axis.bar_label(drawn, [f"{v:.2f}" for v in vector.tolist()], fontsize=7, padding=2)
     labels = names if names is not None and len(names) == size else range(size)
@@ -190,16 +184,8 @@ def draw_lines(curves: Mapping[str, Curve], x: str = "", y: str = "", title: str
     axis = figure.subplots()
     for k, (name, (xs, ys)) in enumerate(curves.items()):
         xs, ys = as_vector(xs), as_vector(ys)
-        axis.plot(
-            xs,
-            ys,
-            label=name,
-            color=COLOURS[k % 6],
-            marker=MARKERS[k % 6],
-            markersize=5,
-            markevery=max(1, len(xs) // MOST_MARKERS),
-            linestyle=("-", "--", ":", "-.")[k % 4],
-        )
+        look: dict[str, Any] = {"color": COLOURS[k % 6], "marker": MARKERS[k % 6], "markersize": 5}
+        axis.plot(xs, ys, label=name, markevery=max(1, len(xs) // MOST_MARKERS), **look)
     axis.set_xlabel(x)
     axis.set_ylabel(y)
     return finished(figure, axis, True)

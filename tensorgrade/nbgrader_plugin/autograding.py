@@ -1,4 +1,4 @@
-"""The preprocessor that replaces nbgrader's `Execute`: points from hidden graders.
+"""Points from hidden graders instead of nbgrader's `Execute`, and the deduction for late work.
 
 No kernel is started. The learner's definitions go to the sandboxed graders. Their verdicts become
 the outputs of the graded cells, in the form that nbgrader reads as partial credit: a number, and a
@@ -12,13 +12,14 @@ import nbformat
 from jinja2 import Environment
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook, Notebook
+from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
 from ..attempts.setup import Setup
-from ..lateness import read_time
-from ..sources.submitted_files import SubmittedFiles, submission_time
+from ..lateness import Lateness, read_time
+from ..sources.submitted_files import SubmittedFiles
 from .warm_grader import grade
 
 PREFIX = "points-"  # the prefix of graded cells in our notebooks
@@ -47,10 +48,8 @@ class HiddenGraders(NbGraderPreprocessor):
         with Gradebook(where["db_url"]) as gradebook:
             if due := self.deadlines.get(where["assignment"]):
                 gradebook.update_or_create_assignment(where["assignment"], duedate=moment(due))
-                self.date(gradebook, where)
-            restore_graded_cells(
-                nb, gradebook.find_notebook(where["notebook"], where["assignment"])
-            )
+            released = gradebook.find_notebook(where["notebook"], where["assignment"])
+            restore_graded_cells(nb, released)
         setup = Setup(Path(self.graders).resolve(), self.isolation, self.device)
         student, chapter = where["student"], where["assignment"]
         content = nbformat.writes(nb).encode()
@@ -58,16 +57,6 @@ class HiddenGraders(NbGraderPreprocessor):
         for cell in filter(earns_points, nb.cells):
             self.write(cell, verdicts)
         return nb, resources
-
-    def date(self, gradebook: Gradebook, where: dict) -> None:
-        """Date a submission by its `timestamp.txt` if nbgrader has no time for it."""
-        chapter, student = where["assignment"], where["student"]
-        submission = gradebook.find_submission(chapter, student)
-        if submission.timestamp is None:
-            directory = self.config.CourseDirectory.get("submitted_directory", "submitted")
-            folder = Path(self.graders).resolve().parent / directory / student / chapter
-            if found := submission_time(folder)[0]:
-                gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
     def write(self, cell: NotebookNode, verdicts: list[dict]) -> None:
         """Replace the cell's outputs by a verdict: a number for nbgrader, and a card for people."""
@@ -78,6 +67,21 @@ class HiddenGraders(NbGraderPreprocessor):
         shown = {"text/plain": repr(earned), "text/html": graded_card(verdict, earned, most)}
         cell.outputs = [nbformat.v4.new_output("execute_result", shown, execution_count=None)]
         cell.execution_count = None
+
+
+class LateWork(LateSubmissionPlugin):
+    """The course's own rule; nbgrader's `penalty_method = "zero"` keeps its meaning."""
+
+    lateness = Dict({}, help="The rule for late work in course_config.py.").tag(config=True)
+
+    def late_submission_penalty(
+        self, student_id: str, score: float, total_seconds_late: float
+    ) -> float | None:
+        """Return the points that a notebook loses for being late; None if it loses none."""
+        if self.penalty_method == "zero":
+            return super().late_submission_penalty(student_id, score, total_seconds_late)
+        lost = Lateness(**self.lateness).share_lost(total_seconds_late)
+        return round(lost * score, 6) or None
 
 
 def moment(text: str) -> datetime | str:

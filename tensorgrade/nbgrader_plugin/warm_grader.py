@@ -30,9 +30,12 @@ def grade(submitted_files: SubmittedFiles, setup: Setup) -> list[dict]:
     """
     key = (setup, newest(setup.tests))
     for _ in range(TRIES):
+        if key not in WARM:
+            forget()
+            WARM[key] = side_by_side(1, start_there, setup)
         try:
             with bare_main():
-                graded = warm(key).submit(grade_there, submitted_files)
+                graded = WARM[key].submit(grade_there, submitted_files)
             return graded.result()
         except BrokenProcessPool:
             forget()
@@ -46,14 +49,6 @@ def newest(graders: Path) -> int:
     """Return the time at which the newest file of the graders was written, in nanoseconds."""
     files = [one for one in graders.rglob("*") if one.suffix in GRADERS]
     return max(one.stat().st_mtime_ns for one in [graders.parent / "course_config.py", *files])
-
-
-def warm(key: tuple) -> Executor:
-    """Return the process for a setup and graders; start it if they are not those of the last."""
-    if key not in WARM:
-        forget()
-        WARM[key] = side_by_side(1, start_there, key[0])
-    return WARM[key]
 
 
 def forget() -> None:

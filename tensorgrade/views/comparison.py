@@ -1,6 +1,7 @@
 """Show the expected and the actual value side by side, for public cases only.
 
-On a terminal they are shaded blocks with a legend. For screen readers they are sentences.
+On a terminal they are blocks with a legend, shaded in colour. For screen readers they are
+sentences.
 """
 
 import re
@@ -13,7 +14,6 @@ from rich.text import Text
 from ..exchange.cases import spoken_shape
 from ..judging.diagnosis import PublicDiagnosis
 
-SHADES = " ░▒▓█"
 # Backgrounds from small to large values, each with a readable text colour.
 ABOVE = (
     ("grey93", "#000000"),
@@ -29,34 +29,13 @@ BELOW = (
     ("dark_orange3", "#ffffff"),
     ("red3", "#ffffff"),
 )
+DARKEST = len(ABOVE) - 1
 MOST, LEAST = 8, 2  # columns of a block; MOST also limits the rows
 GAP = 4  # columns between two blocks
 MOST_DIGITS = 7  # behind the point; float32 has no more
 MOST_TOLD = 4  # differences in sentences
-LEGEND = {
-    True: "≠ differs; blue is above 0, orange below; a stronger colour is a larger value",
-    False: "≠ differs; ░▒▓█ small to large, whatever the sign",
-}
-
-
-@dataclass(frozen=True)
-class Window:
-    """The part of a tensor that is shown: one of its matrices, and some of its rows and columns."""
-
-    lead: tuple[int, ...]
-    rows: slice
-    columns: slice
-
-    def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Return the shown part as a matrix."""
-        return as_matrices(tensor)[self.lead][self.rows, self.columns]
-
-    def index(self, tensor: torch.Tensor) -> str:
-        """Return the part as Python writes it, such as `[0, 1, 12:20, 0:4]`; "" if it is all."""
-        parts = [f"{one.start}:{one.stop}" for one in (self.rows, self.columns)]
-        parts = parts[1:] if tensor.ndim < 2 else parts
-        whole = self.of(tensor).numel() == tensor.numel()
-        return "" if whole else f"[{', '.join([*map(str, self.lead), *parts])}]"
+DIFFERS = "≠ differs"
+LEGEND = f"{DIFFERS}; blue is above 0, orange below; a stronger colour is a larger value"
 
 
 @dataclass(frozen=True)
@@ -86,16 +65,20 @@ class Pair:
     index: str
 
 
-def window(differs: torch.Tensor, rows: int = MOST, columns: int = MOST) -> Window:
-    """Return the window around the first difference, in the first matrix that has one.
+def part_to_show(differs: torch.Tensor, columns: int = MOST) -> tuple[tuple, str]:
+    """Return the part around the first difference, as an index of `as_matrices` and in words.
 
-    rows, columns: the most that it may have.
+    The words are "" if the part is all. columns: the most to show; there are MOST rows at most.
     """
     matrices = as_matrices(differs)
     places = matrices.nonzero()
     *lead, row, column = places[0].tolist() if len(places) else [0] * matrices.ndim
     tall, wide = matrices.shape[-2:]
-    return Window(tuple(lead), around(row, tall, rows), around(column, wide, columns))
+    part = (*lead, around(row, tall, MOST), around(column, wide, columns))
+    words = [str(one) for one in lead] + [f"{one.start}:{one.stop}" for one in part[-2:]]
+    words = words[1:] if differs.ndim < 2 else words
+    whole = matrices[part].numel() == differs.numel()
+    return part, "" if whole else f"[{', '.join(words)}]"
 
 
 def around(place: int, size: int, most: int) -> slice:
@@ -136,9 +119,9 @@ def shade(value: float, largest: float) -> int:
     (0, 2, 4)
     """
     if value != value or abs(value) == float("inf"):
-        return len(SHADES) - 1
+        return DARKEST
     share = abs(value) / largest if largest else 0.0
-    return min(len(SHADES) - 1, int(share * (len(SHADES) - 1) + 0.999))
+    return min(DARKEST, int(share * DARKEST + 0.999))
 
 
 def number(value: bool | int | float, digits: int = 3) -> str:
@@ -162,47 +145,40 @@ def number(value: bool | int | float, digits: int = 3) -> str:
     return f"{value:.{digits - 1 if abs(value) < 10 else max(0, digits - 2)}f}"
 
 
-def comparison(
-    diagnosis: PublicDiagnosis, width: int, colour: bool, rows: int = MOST
-) -> list[Text]:
-    """Return both shapes if they differ; otherwise both blocks with the differences marked.
-
-    rows: the most rows of a matrix to show.
-    """
+def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Text]:
+    """Return both shapes if they differ; otherwise both blocks with the differences marked."""
     if diagnosis.texts:
         return two_lines(*diagnosis.texts)
-    pair, lines = pair_of(diagnosis, rows), []
+    pair, lines = pair_of(diagnosis), []
     if pair is None:
         return [Text(f"{name:<9} {text}") for name, text in labelled(diagnosis)]
     for columns in range(MOST, LEAST - 1, -1):  # as many as fit side by side
-        pair = pair_of(diagnosis, rows, columns) or pair
+        pair = pair_of(diagnosis, columns) or pair
         lines = beside(drawn(pair.expected, colour), drawn(pair.actual, colour))
         if max(map(len, lines)) <= width:
             break
-    legend = f"{pair.index} of each; {LEGEND[colour]}" if pair.index else LEGEND[colour]
-    return [*lines, Text(legend, "dim")]
+    legend = LEGEND if colour else DIFFERS
+    return [*lines, Text(f"{pair.index} of each; {legend}" if pair.index else legend, "dim")]
 
 
-def pair_of(diagnosis: PublicDiagnosis, rows: int = MOST, columns: int = MOST) -> Pair | None:
+def pair_of(diagnosis: PublicDiagnosis, columns: int = MOST) -> Pair | None:
     """Return the part of both tensors with the first difference; None if their shapes differ.
 
-    rows, columns: the most of them to show.
+    columns: the most of them to show.
     """
     expected, actual = diagnosis.expected, diagnosis.actual
     if expected is None or actual is None or expected.shape != actual.shape or not actual.numel():
         return None
     differs = differences(diagnosis)
-    shown = window(differs, rows, columns)
-    want, got, marked = (shown.of(tensor) for tensor in (expected, actual, differs))
+    part, index = part_to_show(differs, columns)
+    want, got, marked = (as_matrices(one)[part] for one in (expected, actual, differs))
     digits = digits_for(want[marked], got[marked])
     values = torch.cat([want.double().flatten(), got.double().flatten()]).abs()
-    finite = values[values.isfinite()]
-    largest = float(finite.max()) if len(finite) else 0.0
+    largest = max(values[values.isfinite()].tolist(), default=0.0)
     shapes = shapes_of(expected, actual)
     left = cells(want, torch.zeros_like(marked), digits, largest)
     right = cells(got, marked, digits, largest)
-    blocks = Block(f"expected {shapes[0]}", left), Block(f"yours {shapes[1]}", right)
-    return Pair(*blocks, shown.index(differs))
+    return Pair(Block(f"expected {shapes[0]}", left), Block(f"yours {shapes[1]}", right), index)
 
 
 def cells(
@@ -226,12 +202,10 @@ def drawn(block: Block, colour: bool) -> list[Text]:
 
 
 def drawn_cell(cell: Cell, width: int, colour: bool) -> Text:
-    """Return a shaded cell with its number, and with `≠` if it differs."""
-    word, mark = cell.word.rjust(width), "≠" if cell.differs else " "
-    if not colour:
-        return Text(SHADES[cell.shade] + word + mark)
+    """Return a cell with its number, and with `≠` if it differs; shaded in colour."""
+    word = f" {cell.word.rjust(width)}{'≠' if cell.differs else ' '}"
     background, ink = (BELOW if cell.is_below else ABOVE)[cell.shade]
-    return Text(f" {word}{mark}", Style(color=ink, bgcolor=background, bold=cell.differs))
+    return Text(word, Style(color=ink, bgcolor=background, bold=cell.differs) if colour else "")
 
 
 def beside(left: list[Text], right: list[Text]) -> list[Text]:
@@ -245,7 +219,7 @@ def labelled(diagnosis: PublicDiagnosis) -> list[tuple[str, str]]:
     """Return the differing texts or shapes with their labels; nothing if only values differ."""
     if diagnosis.texts:
         both = diagnosis.texts
-    elif diagnosis.expected is None or pair_of(diagnosis, 1, 1):
+    elif diagnosis.expected is None or pair_of(diagnosis, 1):
         return []
     else:
         both = shapes_of(diagnosis.expected, diagnosis.actual)

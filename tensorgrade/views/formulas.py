@@ -62,12 +62,16 @@ class Reader:
         """Read parts up to one of these pieces, or up to the end."""
         row = Part("row")
         while (piece := self.next()) and piece not in ends:
-            if piece in ("^", "_") and row.parts:
-                base = row.parts.pop()
-                row.parts.append(Part("up" if piece == "^" else "down", "", [base, self.one()]))
-            else:
-                row.parts.append(self.part(piece))
+            self.add(row, piece)
         return row
+
+    def add(self, row: Part, piece: str) -> None:
+        """Add the part that begins with a piece to a row; `^` and `_` take the last part."""
+        if piece in ("^", "_") and row.parts:
+            kind, base = "up" if piece == "^" else "down", row.parts.pop()
+            row.parts.append(Part(kind, "", [base, self.one()]))
+        else:
+            row.parts.append(self.part(piece))
 
     def one(self) -> Part:
         """Read one argument: a group in braces, or a single part."""
@@ -97,24 +101,16 @@ class Reader:
 
     def table(self) -> Part:
         """Read the content of `\\begin{…}` and `\\end{…}`: rows, each of them a row of cells."""
-        table, last = Part("table"), False
-        while not last:
+        table, piece = Part("table"), "\\\\"
+        while piece == "\\\\":
             cells = [Part("row")]
-            while (piece := self.next()) not in ("\\\\", ""):
-                if piece.startswith("\\end"):
-                    break
-                cells[-1:] = [cells[-1], Part("row")] if piece == "&" else cells[-1:]
-                if piece != "&":
-                    cells[-1].parts.append(self.after(cells[-1], piece))
+            while (piece := self.next()) not in ("\\\\", "") and not piece.startswith("\\end"):
+                if piece == "&":
+                    cells.append(Part("row"))
+                else:
+                    self.add(cells[-1], piece)
             table.parts.append(Part("row", "", cells))
-            last = piece != "\\\\"
         return table
-
-    def after(self, row: Part, piece: str) -> Part:
-        """Return the part that begins with a piece, including the base of a `^` or `_`."""
-        if piece in ("^", "_") and row.parts:
-            return Part("up" if piece == "^" else "down", "", [row.parts.pop(), self.one()])
-        return self.part(piece)
 
 
 def kind_of(text: str) -> str:
@@ -306,25 +302,9 @@ def in_mathml(lesson: str, put: Callable[[str, bool], str]) -> str:
     """Replace each formula by the result of `put`, which gets its MathML and if it is displayed."""
 
     def written(match: re.Match) -> str:
+        made = mathml(Reader(match[1] or match[2]).row())
         if match[1] is None:
-            return put(f"<math>{mathml(Reader(match[2]).row())}</math>", False)
-        pieces = between_gaps(Reader(match[1]).row())
-        told = "".join(f'<math display="block">{mathml(piece)}</math>' for piece in pieces)
-        return put(f'<span class="formula">{told}</span>', True)
+            return put(f"<math>{made}</math>", False)
+        return put(f'<math display="block">{made}</math>', True)
 
     return FORMULA.sub(written, lesson)
-
-
-def between_gaps(formula: Part) -> list[Part]:
-    r"""Split a formula at its wide gaps, so that a narrow page can break the line there.
-
-    >>> [plain(piece) for piece in between_gaps(Reader(r"y = x, \qquad x > 0").row())]
-    ['y = x, ', ' x > 0']
-    """
-    pieces = [Part("row")]
-    for part in formula.parts:
-        if part.kind == "space" and len(part.text) > 1:
-            pieces.append(Part("row"))
-        else:
-            pieces[-1].parts.append(part)
-    return [piece for piece in pieces if plain(piece).strip()]

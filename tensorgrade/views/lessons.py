@@ -4,12 +4,14 @@ The page is complete in itself: its scripts are inside, and it loads nothing fro
 scripts it can still be read.
 """
 
+import html
 import json
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup
@@ -20,14 +22,12 @@ from pygments.lexers import PythonLexer
 from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, Course, CourseError, Exercise
 from ..judging.diagnosis import PublicDiagnosis
-from ..runner.edits import definition_of
-from ..runner.syntax import first_line
-from .comparison import LEGEND, Pair, labelled, pair_of
+from .comparison import LEGEND, labelled, pair_of
 from .formulas import in_mathml
-from .note import Sections
 from .pages import VIEWS, pages_in
 from .points import earned, how_earned, standing
 from .summary import first_to_work_on, note_on
+from .words import definition_in
 
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
 PLACEHOLDER = "formula{}formula"
@@ -52,29 +52,15 @@ TEMPLATE = PAGES.get_template("lessons.html")
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of a lesson: `text` as HTML, or `code`; for an exercise its code and its state.
+    """A piece of a lesson: `text` as HTML, or `code`; with an exercise's stub, the exercise.
 
-    own: the learner's code, if the exercise is done. came_about: how its points came about. told:
-    the note on the first failed check. labelled, pair: the expected and the actual texts, shapes or
-    values in it. standing: the state in words.
+    about: what its checks found (see `about`); empty if nothing was checked.
     """
 
     text: str = ""
     code: str = ""
-    own: str = ""
     exercise: Exercise | None = None
-    state: State | None = None
-    points: float = 0
-    came_about: str = ""
-    told: Sections | None = None
-    labelled: list[tuple[str, str]] = field(default_factory=list)
-    pair: Pair | None = None
-    standing: str = ""
-
-    @property
-    def mark(self) -> str:
-        """Return one sign for the state; an empty string if nothing was checked."""
-        return MARKS[self.state] if self.state else ""
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 def notebook_of(root: Path, chapter: str) -> Path:
@@ -123,10 +109,17 @@ def lessons_page(
         shapes=cheat_sheet(chapters),
         checked=bool(by_exercise),
         first=first,
-        legend=LEGEND[True],
+        legend=LEGEND,
         version=version,
         script=scripts(root / "exercises" / "pictures"),
     )
+
+
+def write_lessons(
+    out: Path, course: Course, root: Path, by_exercise: Results, folder: Path
+) -> None:
+    """Write the page to a file. See `lessons_page`."""
+    out.write_text(lessons_page(course, root, by_exercise, folder), encoding="utf-8")
 
 
 def scripts(pictures: Path) -> Markup:
@@ -185,41 +178,35 @@ def blocks_of(
         if cell["cell_type"] == "markdown":
             yield Block(text=as_html(source, cell.get("attachments", {})))
         elif name in exercises:
-            path = folder / f"{chapter.name}.py"
-            yield exercise_block(exercises[name], source, by_exercise.get(name, []), path)
+            path, checks = folder / f"{chapter.name}.py", by_exercise.get(name, [])
+            told = about(exercises[name], checks, path) if checks else {}
+            yield Block("", source, exercises[name], told)
         elif name and name.startswith("imports"):
             yield Block(code=source)
 
 
-def exercise_block(exercise: Exercise, stub: str, checks: list[CheckResult], path: Path) -> Block:
-    """Return the block of an exercise. path: the learner's file."""
-    if not checks:
-        return Block("", stub, "", exercise)
-    state, points, came_about = (
-        state_of(checks),
-        earned(checks),
-        how_earned(checks, exercise.points),
-    )
-    if state != State.WRONG:
-        own = own_code(path, exercise.name) if state == State.DONE else ""
-        return Block("", stub, own, exercise, state, points, came_about)
-    note, said = note_on(exercise.name, checks, path), standing(checks)
-    diagnosis = note.finding.diagnosis
-    public = diagnosis if isinstance(diagnosis, PublicDiagnosis) else None
-    values = (labelled(public), pair_of(public)) if public else ([], None)
-    return Block("", stub, "", exercise, state, points, came_about, note.sections, *values, said)
+def about(exercise: Exercise, checks: list[CheckResult], path: Path) -> dict[str, Any]:
+    """Return what the page says about an exercise that was checked. path: the learner's file.
 
-
-def own_code(path: Path, name: str) -> str:
-    """Return the learner's definition of a name; "" if there is none."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    node = definition_of(text, name, 0)
-    if node is None:
-        return ""
-    return "\n".join(text.split("\n")[first_line(node) - 1 : node.end_lineno])
+    own: the learner's code, if it is done. told: the note, if it is wrong. labelled, pair: the
+    expected and the actual texts, shapes or values.
+    """
+    state = state_of(checks)
+    told = {
+        "state": state,
+        "mark": MARKS[state],
+        "standing": standing(checks),
+        "points": earned(checks),
+        "came_about": how_earned(checks, exercise.points),
+    }
+    if state == State.DONE:
+        told["own"] = definition_in(path.read_text("utf-8", errors="replace"), exercise.name)
+    if state == State.WRONG:
+        note = note_on(exercise.name, checks, path)
+        told["told"] = note.sections
+        if isinstance(diagnosis := note.finding.diagnosis, PublicDiagnosis):
+            told |= {"labelled": labelled(diagnosis), "pair": pair_of(diagnosis)}
+    return told
 
 
 def folded(answers: re.Match) -> str:
@@ -246,5 +233,6 @@ def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
         text = text.replace(PLACEHOLDER.format(number), formula)
     for name, content in attachments.items():
         ((kind, data),) = content.items()
-        text = text.replace(f'"attachment:{name}"', f'"data:{kind};base64,{"".join(data)}"')
+        encoded = html.escape("".join(data))
+        text = text.replace(f'"attachment:{name}"', f'"data:{kind};base64,{encoded}"')
     return Markup(re.sub(r"<table>.*?</table>", r'<div class="wide">\g<0></div>', text, flags=re.S))

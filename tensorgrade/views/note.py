@@ -16,7 +16,7 @@ from ..exchange.cases import spoken_shape
 from ..exchange.text import joined, sentence
 from ..judging.diagnosis import Finding, Kind, PublicDiagnosis, Step
 from ..judging.where import Where
-from .comparison import MOST, comparison, in_sentences
+from .comparison import comparison, in_sentences
 
 WIDTH, INDENT = 80, 2
 MOST_STEPS = 14
@@ -30,13 +30,12 @@ LABEL = 9  # columns
 class Sections:
     """The text of a note, which every view lays out in this order.
 
-    problem: what is wrong. mistake: its name, if it is a known one. where: the file and line, or
-    the cell and line. thoughts: what to think about. evidence: labelled facts. shapes: lines on the
-    values that the code computes. printed: what it prints.
+    problem: what is wrong. where: the file and line, or the cell and line. thoughts: what to think
+    about. evidence: labelled facts. shapes: lines on the values that the code computes. printed:
+    what it prints.
     """
 
     problem: str
-    mistake: str
     where: str
     thoughts: tuple[str, ...]
     evidence: tuple[tuple[str, str], ...]
@@ -55,21 +54,27 @@ class Note:
         self.finding, self.path, self.first_line = finding, path, line
 
     def __str__(self) -> str:
-        """Return the note in plain sentences."""
-        return self.plain(WIDTH)
+        """Return the note in sentences, in lines of WIDTH characters."""
+        written = io.StringIO()
+        # In a notebook, rich would display the note on its own.
+        console = Console(
+            file=written, width=WIDTH, color_system=None, highlight=False, force_jupyter=False
+        )
+        console.print(*self.lines(WIDTH, plain=True), sep="\n")
+        return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
     @cached_property
     def sections(self) -> Sections:
         """The note's texts. Some come from running the learner's code again."""
         finding, diagnosis = self.finding, self.finding.diagnosis
-        name, message = next(iter(finding.mistakes.items()), ("", ""))
-        _, where, count = diagnosis.observations if name else ((), "", "")
-        told = joined(diagnosis.problem, where or count) if name else ""
+        message, told = next(iter(finding.mistakes.values()), ""), ""
+        if message:
+            _, where, count = diagnosis.observations
+            told = joined(diagnosis.problem, where or count)
         facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", told))
         said = finding.said()
         return Sections(
             message or sentence(diagnosis.problem),
-            name,
             self.where(),
             tuple(self.thoughts()),
             tuple((label, text) for label, text in facts if text),
@@ -116,60 +121,29 @@ class Note:
         return lines
 
     def print(self, console: Console, plain: bool = False) -> None:
-        """Write the note to a terminal, in colours if the terminal has them."""
-        if plain:
-            console.print(Padding(Text("\n".join(self.in_sentences())), (0, INDENT)))
-            return
-        width, colour = console.width - 2 * INDENT, console.color_system is not None
-        for part in (*self.top(), *self.body(width, colour)):
-            console.print(Padding(part, (0, INDENT)))
+        """Write the note to a terminal, in colours if the terminal has them. plain: in sentences.
 
-    def plain(self, width: int) -> str:
-        """Return the note as sentences in lines of this width."""
-        written = io.StringIO()
-        # In a notebook, rich would display the note on its own.
-        console = Console(
-            file=written, width=width, color_system=None, highlight=False, force_jupyter=False
-        )
-        console.print(Text("\n".join(self.in_sentences())))
-        return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
+        A path stays in one piece, so that it can be clicked or copied.
+        """
+        colour = console.color_system is not None
+        for line in self.lines(console.width - 2 * INDENT, colour, plain):
+            if line.plain == self.sections.where:
+                console.print(Text(" " * INDENT) + line, soft_wrap=True)
+            else:
+                console.print(Padding(line, (0, INDENT)))
 
-    def in_sentences(self) -> list[str]:
-        """Return the note without drawing characters, the most important sentence first."""
+    def lines(self, width: int, colour: bool = False, plain: bool = False) -> list[Text]:
+        """Return the note, with a blank line before each section. plain: without drawings."""
         told, diagnosis = self.sections, self.finding.diagnosis
-        compared = in_sentences(diagnosis) if isinstance(diagnosis, PublicDiagnosis) else []
-        return [
-            f"{told.problem} [{told.mistake}]" if told.mistake else told.problem,
-            *([f"Where: {told.where}"] if told.where else []),
-            *compared,
-            *told.thoughts,
-            *(f"{label.capitalize()}: {text}" for label, text in told.evidence),
-            *told.shapes,
-            *(["Your code prints:", *told.printed] if told.printed else []),
-        ]
-
-    def top(self) -> list[Text]:
-        """Return what is wrong and where, which stay visible in the smallest window."""
-        told = self.sections
-        name = [(f"  [{told.mistake}]", "dim")] if told.mistake else []
         where = [Text(told.where, "cyan")] if told.where else []
-        return [Text.assemble((told.problem, "bold"), *name), *where]
-
-    def body(self, width: int, colour: bool) -> list[Text]:
-        """Return the rest of the note as lines, with a blank line before each section."""
-        parts = (self.compared(width, colour), self.bullets(), self.facts())
-        return [line for part in parts if part for line in (Text(""), *part)]
-
-    def compared(self, width: int, colour: bool, rows: int = MOST) -> list[Text]:
-        """Return the expected value and the learner's. rows: the most rows of a matrix."""
-        diagnosis = self.finding.diagnosis
-        if not isinstance(diagnosis, PublicDiagnosis):
-            return []
-        return comparison(diagnosis, width, colour, rows)
-
-    def bullets(self) -> list[Text]:
-        """Return what to think about."""
-        return [Text(f"- {text}") for text in self.sections.thoughts]
+        compared: list[Text] = []
+        if isinstance(diagnosis, PublicDiagnosis):
+            drawn = comparison(diagnosis, width, colour)
+            compared = [Text(one) for one in in_sentences(diagnosis)] if plain else drawn
+        thoughts = [Text(f"- {text}") for text in told.thoughts]
+        parts = (compared, thoughts, self.facts())
+        more = [line for part in parts if part for line in (Text(""), *part)]
+        return [Text(told.problem, "bold"), *where, *more]
 
     def facts(self) -> list[Text]:
         """Return the evidence: the call, the shapes in the learner's code, and what it prints."""

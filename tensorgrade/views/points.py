@@ -1,7 +1,6 @@
 """Explain the points of an exercise in one line, the same in every view."""
 
-from ..attempts.results import CheckResult, Results, Rule, Topic, state_of
-from ..course import Course
+from ..attempts.results import CheckResult, Rule, Topic, state_of
 from .words import in_tenths, plural
 
 
@@ -39,8 +38,9 @@ def standing(checks: list[CheckResult]) -> str:
 
 def waits_for(checks: list[CheckResult]) -> str:
     """Return the earlier exercise that is the only reason for failed checks, or ""."""
-    excused = [check for check in checks if check.rule == Rule.EARLIER]
-    return next(iter(blamed(excused)), "")
+    found = [one.finding for one in checks if one.finding and one.rule == Rule.EARLIER]
+    names = (one.earlier.name if one.earlier else one.blames for one in found)
+    return next(filter(None, names), "")
 
 
 # Why points differ from those of the passed checks. A mistake is counted, so it is not listed.
@@ -48,7 +48,7 @@ RULES = {
     Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",
     Rule.FORBIDDEN: "a forbidden call",
     Rule.EARLIER: "only an earlier exercise is wrong",
-    Rule.REPAIR: "only what you fixed counts",
+    Rule.REPAIR: "checks that the given code passes earn nothing",
 }
 
 
@@ -77,24 +77,3 @@ def lost(points: float) -> str:
     ('−2.5', '−0')
     """
     return f"−{in_tenths(points)}"
-
-
-def blamed(checks: list[CheckResult]) -> set[str]:
-    """Return the earlier exercises that failed checks blame."""
-    found = [check.finding for check in checks if check.finding]
-    return {f.earlier.name if f.earlier else f.blames for f in found} - {""}
-
-
-def what_comes_back(name: str, course: Course, by_exercise: Results) -> str:
-    """Return a sentence on the points that a wrong exercise costs in later ones; "" if none."""
-    costs = {
-        exercise.name: exercise.points - earned(by_exercise[exercise.name])
-        for chapter in course.chapters
-        for exercise in chapter.exercises
-        if name in blamed(by_exercise.get(exercise.name, []))
-    }
-    points = sum(costs.values())
-    if not points:
-        return ""
-    later = ", ".join(costs)
-    return f"{later} called it: fixing it can bring back {in_tenths(points)} points there too."

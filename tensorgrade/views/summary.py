@@ -9,6 +9,7 @@ from typing import IO, cast
 from pytest import Config, TerminalReporter
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from ..attempts.attempt import Answer, Attempt
@@ -17,7 +18,7 @@ from ..attempts.results import CheckResult, Results, State, first_failure, state
 from ..course import Chapter, Course, Exercise
 from ..exchange.text import sentence
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.errors import own_words, raised
+from ..judging.errors import raised
 from .hints import print_hints
 from .note import Note
 from .points import (
@@ -25,7 +26,6 @@ from .points import (
     how_earned,
     standing,
     waits_for,
-    what_comes_back,
 )
 from .words import in_tenths, line_of, path_here, place_in_file, plural
 
@@ -34,9 +34,9 @@ MARKS = {
     State.WRONG: ("✗", "bold red"),
     State.TO_DO: ("·", "dim"),
 }
-WIDEST, NARROW, BAR, TITLE, NAME = 100, 100, 16, 39, 32
+WIDEST, BAR = 100, 16
 START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
-FIX = "The given code has a mistake: find it, fix it, and save."
+FIX = "The given code has a mistake; the checks are your main clue. Find it, fix it, and save."
 BREAKPOINT = re.compile(r"^\s*breakpoint\(", re.MULTILINE)
 NO_STOP = "breakpoint() does not stop here; in `pytest exercises/ -s` it does."
 MOST_WARNINGS = 3
@@ -63,16 +63,20 @@ def print_summary(
     console.print()
     if not plain:
         print_progress(console, course, by_exercise)
-    print_left_out(console, maker.attempts.values())
     if first is not None:
+        console.print()
+        title = "Work on this first: {}"
+        print_page(console, course, first, by_exercise, folder, AGAIN, plain, title)
+        stuck = course.exercise(waits_for(by_exercise[first]) or first)[1]
         hints = config.getoption("hint")
-        print_first(console, course, first, by_exercise, folder, hints, plain)
-    elif is_whole(course, by_exercise, config):
+        more = f"tensorgrade hint {stuck.name} -n {hints + 1}"
+        print_hints(console, stuck.hints, hints, more)
+    elif all(name in by_exercise for name in course.exercise_names):
         print_end_of_course(console, course)
     else:
         console.print(f"\n[bold green]{PART_DONE}[/]\n")
+    print_left_out(console, maker.attempts.values())
     if plain:
-        console.print()
         print_progress(console, course, by_exercise, plain=True)
 
 
@@ -99,15 +103,9 @@ def why_skipped(part: Answer, result: CheckResult) -> str:
     return f"{part.name} is to do: {diagnosis.problem}"
 
 
-def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
-    """Return True if the run included all exercises and no subset of tests was selected."""
-    if config.getoption("keyword") or any("::" in argument for argument in config.args):
-        return False
-    return all(name in by_exercise for name in course.exercise_names)
-
-
 def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
     """Print the parts of the learner's files that could not be run, and the warnings in them."""
+    console.print()
     for attempt in attempts:
         warned = [
             f"{attempt.chapter.name}.py: {said}" for said in attempt.lab.warned[:MOST_WARNINGS]
@@ -147,118 +145,61 @@ def print_progress(
     course: Course,
     by_exercise: Results,
     plain: bool = False,
+    every: bool = False,
 ) -> None:
-    """Print a line for each chapter, and a sum if there are several."""
-    chapters = [c for c in course.chapters if any(e.name in by_exercise for e in c.exercises)]
-    sums = [print_chapter(console, one, by_exercise, False, plain) for one in chapters]
+    """Print a line for each chapter, and a sum if there are several.
+
+    A chapter's exercises follow if `every`, if one is wrong, or if their states differ. plain:
+    print sentences instead of columns.
+    """
+    table = Table.grid(padding=(0, 2), expand=True)
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    table.add_column(no_wrap=True, justify="right", min_width=len("12.5 / 30 "))
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    lines, sums = [], []
+    for chapter in course.chapters:
+        shown = [one for one in chapter.exercises if one.name in by_exercise]
+        if not shown:
+            continue
+        points = sum(earned(by_exercise[one.name]) for one in shown)
+        sums.append((points, sum(one.points for one in shown)))
+        lines.append(add_chapter(table, chapter.title, *sums[-1]))
+        states = {state_of(by_exercise[one.name]) for one in shown}
+        if every or len(states) > 1 or State.WRONG in states:
+            lines += [add_exercise(table, one, by_exercise[one.name]) for one in shown]
     if len(sums) > 1:
-        earned, most = map(sum, zip(*sums, strict=True))
-        print_line(console, "Together", earned, most, plain)
+        part, whole = map(sum, zip(*sums, strict=True))
+        lines.append(add_chapter(table, "Together", part, whole))
+    console.print("\n".join(lines) if plain else table, markup=False, soft_wrap=plain)
 
 
-def print_chapter(
-    console: Console,
-    chapter: Chapter,
-    by_exercise: Results,
-    every: bool = True,
-    plain: bool = False,
-) -> tuple[float, float]:
-    """Print a chapter's line, and its exercises if `every`, if one is wrong or if states differ.
-
-    Return the points earned and the points possible.
-    """
-    shown = [exercise for exercise in chapter.exercises if exercise.name in by_exercise]
-    states = {state_of(by_exercise[exercise.name]) for exercise in shown}
-    points = sum(earned(by_exercise[exercise.name]) for exercise in shown)
-    most = sum(exercise.points for exercise in shown)
-    print_line(console, chapter.title, points, most, plain)
-    if every or len(states) > 1 or State.WRONG in states:
-        # In a narrow terminal the columns are closer, which leaves room for the problem.
-        longest = max(len(exercise.name) for exercise in shown)
-        column = NAME if console.width >= NARROW else min(NAME, longest)
-        for exercise in shown:
-            print_exercise(console, exercise, by_exercise[exercise.name], column, plain)
-    return points, most
+def add_chapter(table: Table, title: str, part: float, whole: float) -> str:
+    """Add a chapter's row, with a bar for its points; return it as a sentence."""
+    full = int(BAR * part / whole) if whole else 0  # the bar is full only if all are earned
+    bar = "█" * full + "░" * (BAR - full)
+    table.add_row(Text(title, "bold"), f"{in_tenths(part)} / {whole:<3g}", bar)
+    return f"{title}: {in_tenths(part)} of {whole:g} points."
 
 
-def print_line(
-    console: Console, title: str, part: float, whole: float, plain: bool = False
-) -> None:
-    """Print a title, a bar and points in columns, without the bar in a narrow terminal.
-
-    A title that is too long gets its own line.
-    """
-    if plain:
-        console.print(f"{title}: {in_tenths(part)} of {whole:g} points.", markup=False)
-        return
-    sums = f"{in_tenths(part):>5} of {whole:g} points"
-    shown = f" {bar(part, whole)}  {sums}"
-    if TITLE + len(shown) > console.width:
-        shown = sums
-    column = min(TITLE, console.width - len(shown) - 1)
-    name = Text(title, "bold", no_wrap=True)
-    if len(title) > column:
-        console.print(name)
-        name = Text("")
-    console.print(name + Text(" " * (column - len(name)) + shown))
-
-
-def bar(part: float, whole: float) -> str:
-    """Return a progress bar: █ for earned points, ░ for the rest; full only if all are earned.
-
-    >>> bar(1, 2)
-    '████████░░░░░░░░'
-    """
-    full = int(BAR * part / whole) if whole else 0
-    return "█" * full + "░" * (BAR - full)
-
-
-def print_exercise(
-    console: Console,
-    exercise: Exercise,
-    results: list[CheckResult],
-    column: int,
-    plain: bool,
-) -> None:
-    """Print one line: a mark, the name, the points, and the state or the problem in short.
-
-    column: the width of the names.
-    """
+def add_exercise(table: Table, exercise: Exercise, results: list[CheckResult]) -> str:
+    """Add an exercise's row: its mark, points, and its state or problem; return a sentence."""
     said, is_wrong = standing(results), state_of(results) == State.WRONG
     mark, style = MARKS[state_of(results)]
     if waits_for(results):  # the earlier exercise has the cross
         is_wrong, (mark, style) = False, MARKS[State.TO_DO]
-    if plain:
-        sums = f"{in_tenths(earned(results))} of {exercise.points:g} points"
-        wrong = f": {why(results)}" if is_wrong else ""
-        console.print(Text(f"{exercise.name}: {said}, {sums}{wrong}"), soft_wrap=True)
-        return
-    points = f"{in_tenths(earned(results)):>4} / {exercise.points:<3g}"
-    line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{column}} {points}  ")
-    line.append(why(results) if is_wrong else said, style)
-    line.truncate(console.width - 1, overflow="ellipsis")
-    console.print(line)
+    sums = f"{in_tenths(earned(results))} of {exercise.points:g} points"
+    points = f"{in_tenths(earned(results))} / {exercise.points:<3g}"
+    name = Text.assemble((f"  {mark} ", style), exercise.name)
+    table.add_row(name, points, Text(why(results) if is_wrong else said, style))
+    return f"{exercise.name}: {said}, {sums}" + (f": {why(results)}" if is_wrong else "")
 
 
 def why(results: list[CheckResult]) -> str:
-    """Return the first mistake's name, or a short description of the problem."""
+    """Return the first mistake, or else the problem."""
     first = first_failure(results)
     if first is None or first.finding is None:
         return "the check itself failed"
-    if names := list(first.finding.mistakes):
-        return names[0] + (f", and {len(names) - 1} more" if names[1:] else "")
-    return in_short(first.finding.diagnosis)
-
-
-def in_short(diagnosis: Diagnosis) -> str:
-    """Describe the problem, with an error's own words first because the line may be cut off."""
-    error = diagnosis.error
-    if error is None or not error.text or diagnosis.kind != Kind.ERROR:
-        return diagnosis.problem
-    # A KeyError's own words are only the key; those of `sys.exit(1)` are a number.
-    typed = not error.line or error.type in ("KeyError", "SystemExit")
-    said = f"{error.type}: {own_words(error)}" if typed else own_words(error)
-    return f"line {error.line}: {said}" if error.line else said
+    return next(iter(first.finding.mistakes.values()), first.finding.diagnosis.problem)
 
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
@@ -278,39 +219,54 @@ def note_on(name: str, checks: list[CheckResult], path: Path) -> Note:
     return Note(finding, path_here(path), line_of(path, name))
 
 
-def print_first(
+def print_page(
     console: Console,
     course: Course,
     name: str,
     by_exercise: Results,
     folder: Path,
-    hints: int,
+    again: str,
     plain: bool,
+    title: str = "{}: wrong",
 ) -> None:
-    """Print the one exercise to work on: its points, its problem, and hints if requested."""
+    """Print one exercise: its points and what is wrong, or how to begin it.
+
+    folder: the learner's files. again: how to check the exercise afterwards. title: of one that is
+    wrong.
+    """
     chapter, exercise = course.exercise(name)
     path, checks = folder / f"{chapter.name}.py", by_exercise[name]
-    console.print()
-    if state_of(checks) == State.WRONG:
-        waits = waits_for(checks) and f"{name} is {standing(checks)}"
-        console.print(Text(waits or f"Work on this first: {name}", "bold"))
-        console.print(Text(points_of(exercise, checks, course, by_exercise), "dim"))
+    state, first = state_of(checks), first_failure(checks)
+    if state == State.TO_DO:
+        for line in start_of(name, place_in_file(path, name), first, again):
+            console.print(Padding(line, (0, 2)))
+        if first and first.finding and first.finding.is_to_fix:
+            print_checks(console, checks, plain)
+        return
+    waits = waits_for(checks) and f"{name} is {standing(checks)}"
+    done = f"✓ {name} is done" if state == State.DONE else ""
+    console.print(Text(waits or done or title.format(name), "bold"))
+    console.print(Text(points_of(exercise, checks), "dim"))
+    if state == State.WRONG:
         console.print()
         note_on(name, checks, path).print(console, plain)
-    else:
-        for line in start_of(name, place_in_file(path, name), first_failure(checks), AGAIN):
-            console.print(Padding(line, (0, 2)))
-    stuck = course.exercise(waits_for(checks) or name)[1]
-    print_hints(console, stuck.hints, hints, f"tensorgrade hint {stuck.name} -n {hints + 1}")
 
 
-def points_of(
-    exercise: Exercise, checks: list[CheckResult], course: Course, by_exercise: Results
-) -> str:
-    """Return how the points of an exercise came about, and what else it costs."""
+def print_checks(console: Console, checks: list[CheckResult], plain: bool) -> None:
+    """Print all checks of an exercise, and which of them pass."""
+    console.print()
+    for check in checks:
+        mark, style = MARKS[State.DONE if check.passed else State.WRONG]
+        said = (
+            Text("passed: " if check.passed else "failed: ") if plain else Text(f"{mark} ", style)
+        )
+        console.print(Padding(said + Text(check.asks), (0, 2)))
+
+
+def points_of(exercise: Exercise, checks: list[CheckResult]) -> str:
+    """Return how the points of an exercise came about."""
     sums = f"{in_tenths(earned(checks))} of {exercise.points:g} points"
-    later = what_comes_back(exercise.name, course, by_exercise)
-    return f"{sums}: {how_earned(checks, exercise.points)}." + (f" {later}" if later else "")
+    return f"{sums}: {how_earned(checks, exercise.points)}."
 
 
 def start_of(name: str, where: str, first: CheckResult | None, again: str) -> list[Text]:
@@ -322,9 +278,11 @@ def start_of(name: str, where: str, first: CheckResult | None, again: str) -> li
     if first and first.finding:
         problem, kind = first.finding.diagnosis.problem, first.finding.diagnosis.id
         if kind == "not_fixed_yet":
-            todo = f"{FIX} {sentence(problem)}"
-        elif kind != "not_written":
+            todo = FIX
+        elif kind == "needs_unwritten":
             title, todo = f"{name} is written", sentence(f"{problem}: write that one first")
+        elif kind != "not_written":
+            todo = sentence(problem)
     return [Text(title, "bold"), Text(where, "cyan"), Text(""), Text(f"{todo} {again}")]
 
 

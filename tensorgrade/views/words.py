@@ -6,6 +6,9 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
+from ..runner.edits import definition_of
+from ..runner.syntax import first_line
+
 
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun, such as `1 guard` or `2 guards`.
@@ -54,3 +57,20 @@ def with_code(text: str) -> Markup:
     Markup('<code>a&lt;b</code> is 1 ` more')
     """
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def definition_in(text: str, name: str) -> str:
+    """Return the text of the last definition of a name; "" if there is none.
+
+    In a text that is not valid Python, a definition ends before the next line that is not indented.
+
+    >>> definition_in("x = 1\\ndef f():\\n    return 2\\n", "f")
+    'def f():\\n    return 2'
+    >>> definition_in("def f():\\n    return (2\\n\\ndef g(): 1", "f")
+    'def f():\\n    return (2'
+    """
+    if node := definition_of(text, name, 0):
+        return "\n".join(text.split("\n")[first_line(node) - 1 : node.end_lineno])
+    start = rf"^(?:@.*\n)*(?:async def|def|class) {re.escape(name)}\b.*"
+    found = re.findall(rf"{start}(?:\n(?:[ \t)\]}}].*|))*", text, re.M)
+    return found[-1].rstrip() if found else ""

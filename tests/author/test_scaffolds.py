@@ -54,7 +54,7 @@ def test_its_kit_names_its_files_and_holds_no_solution(small_course, tmp_path):
     assert cli("bundle", "--out", tmp_path / "kit.zip", cwd=small_course).returncode == 0
     with zipfile.ZipFile(tmp_path / "kit.zip") as kit:
         texts = [kit.read(n) for n in kit.namelist() if n.endswith((".py", ".md", ".ipynb"))]
-        assert "kit/constraints.txt" in kit.namelist(), "the kit's page and workflow name it"
+        assert "kit/.setup/constraints.txt" in kit.namelist(), "the kit's page and workflow name it"
     assert not any(b"BEGIN SOLUTION" in text and b"x * factor" in text for text in texts)
 
 

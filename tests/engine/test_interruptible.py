@@ -19,7 +19,6 @@ import os, signal, time
 from tensorgrade.cli import shared
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-shared.SECONDS_TO_END = 0.5
 with shared.interruptible("Go on as before."):
 {lines}
     while True:

@@ -119,7 +119,7 @@ def test_a_new_course_grades_a_right_and_a_wrong_submission(environment, course,
 def test_the_kit_of_a_new_course_holds_the_same_wheel(environment, packages, course):
     run(environment / "tensorgrade", "bundle", "--out", "kit.zip", cwd=course)
     zipfile.ZipFile(course / "kit.zip").extractall(course)
-    (carried,), (built,) = (course / "kit").glob("*.whl"), packages.glob("*.whl")
+    (carried,), (built,) = (course / "kit" / ".setup").glob("*.whl"), packages.glob("*.whl")
     assert carried.name == built.name
     own = re.compile(r"dist-info/(WHEEL|RECORD|top_level\.txt)$")
     ours, theirs = (
@@ -135,7 +135,7 @@ def test_pip_installs_the_wheel_of_a_kit(environment, course, tmp_path):
     zipfile.ZipFile(tmp_path / "kit.zip").extractall(tmp_path)
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target"]
     kit, installed = tmp_path / "kit", tmp_path / "installed"
-    run(*pip, installed, "-c", "constraints.txt", "-r", "requirements.txt", cwd=kit)
+    run(*pip, installed, "-c", ".setup/constraints.txt", "-r", ".setup/requirements.txt", cwd=kit)
     environment = os.environ | {"PYTHONPATH": str(installed)}
     command = [sys.executable, "-P", "-m", "pytest", "exercises"]
     done = subprocess.run(command, cwd=kit, env=environment, capture_output=True, text=True)

@@ -14,7 +14,7 @@ from tensorgrade.instructor.channel_run import (
     submission_in,
 )
 from tensorgrade.lateness import Lateness
-from tensorgrade.nbgrader_plugin.late_work import LateWork
+from tensorgrade.nbgrader_plugin.autograding import LateWork
 
 from .runs import CH1, COURSE, MOST, chapter_rows, row
 

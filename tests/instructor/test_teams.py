@@ -21,7 +21,7 @@ def test_one_file_has_the_same_points_for_each_member(term):
     assert teams == {"ada": "falcons", "ben": "falcons", "chi": None}
     assert "no submission for" not in graded.said
     assert "only teams.csv names ben" in graded.said, "who has no folder"
-    page = term.exported("pages/ben.html", "--to", "html")
+    page = term.exported("pages/ben.html", "--format", "pages")
     assert "falcons" in page and "ada" not in page
     listed = term.page().partition("<h2>Identical")[2].partition("<h2>")[0]
     assert ">chi<" in listed, "a copy of a team's file is listed"

@@ -41,21 +41,19 @@ PYTEST = "import pytest; raise SystemExit(pytest.main(sys.argv))"
 WATCH = """
 import io, time
 from rich.console import Console
-from tensorgrade.learner.watch import checker
+from tensorgrade.learner import checker
 from tensorgrade.sandbox import own_code
-from tensorgrade.learner.watch.loop import Watch
+from tensorgrade.learner.watch import Watch
 checker.PATIENCE = 1.0
 assert not own_code.CAN_FORK
 tests, folder = map(pathlib.Path, sys.argv)
 session = Watch(tests, folder, Console(file=io.StringIO(), width=80))
-session.start()
+session.look()
 path = next(folder.glob("ch1_*.py"))
 stub = path.read_text(encoding="utf-8")
 def page(line):
     session.console.file = io.StringIO()
     path.write_text(stub.replace("raise NotImplementedError", line, 1), encoding="utf-8")
-    session.saved([path])
-    session.due[path] = 0.0, path.read_bytes()  # the file is complete
     assert session.look()
     return " ".join(session.console.file.getvalue().split())
 print(page("return inputs @ query"))
@@ -66,8 +64,8 @@ session.close()
 CHECK = """
 from tensorgrade.attempts import maker
 from tensorgrade.course import Limits
-from tensorgrade.learner.notebook.card import Card
-from tensorgrade.learner.notebook.checking import check
+from tensorgrade.learner.card import Card
+from tensorgrade.learner.notebook import check
 from tensorgrade.runner.reading import Cell, extract
 course = maker.load_course(pathlib.Path(sys.argv[0]))
 object.__setattr__(course, "limits", Limits(case_seconds=1.0))
@@ -106,7 +104,7 @@ def test_watch_starts_checks_and_ends_a_loop(system, tmp_path):
     path = ROOT / "exercises" / "ch1_simplified_attention.py"
     (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     said = run(system, WATCH, ROOT / "exercises", tmp_path)
-    assert "attention_scores is done" in said and "all_pairs" in said, said
+    assert "attention_scores is done" in said and "Scores of all pairs" in said, said
     assert "did not finish" in said, said
 
 

@@ -1,43 +1,35 @@
-"""`tensorgrade watch` and `read --live` in processes of their own: a save is checked at once."""
+"""`tensorgrade watch`, with and without a terminal: saves are checked, and keys do their work."""
 
 import os
+import re
 import shutil
 import signal
 import sys
 
+import pexpect
 import pytest
 
 from ..kits import FIRST, begun, wait_until, write
+from ..support import ROOT
 
 CHAPTER = FIRST[0]
+BUG = "bug_simplified_self_attention"
 TO_DO = "raise NotImplementedError"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal"),
 ]
-
-
-def end(process) -> int:
-    """Press Ctrl-C and return the exit code; kill what does not end."""
-    try:
-        process.send_signal(signal.SIGINT)
-        return process.wait(120)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-
-
 # What is saved one after another in the place of an unwritten exercise, and what is said then.
 SAVES = [
     (
         "return inputs @ inputs.T",
-        "not only the query's. [all_pairs]",
+        "not only the query's.",
         "2.5 of 5 points: 0 of 4 checks passed; known mistake: −2.5",
     ),
     ("while True: pass", "did not finish", "Is there an infinite loop?"),
     ("return ((inputs @ query", "SyntaxError", f"{CHAPTER}.py:"),
     ("import os; os._exit(1)", "The process that", "attention_scores: wrong"),
-    ("return inputs @ query", "attention_scores is done", "checked in"),
+    ("return inputs @ query", "attention_scores is done", "checked at"),
 ]
 
 
@@ -60,6 +52,87 @@ def test_each_save_is_checked_and_it_leaves_quietly(kit, tmp_path):
                 assert one in told()[so_far:], (line, told()[so_far:])
             before = line
         assert f"checking {CHAPTER}.py …" in told()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == 0
     finally:
-        assert end(process) == 0
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
     assert "Traceback" not in told() and told().endswith("5 of 439 points."), told()[-300:]
+
+
+@pytest.fixture
+def terminal(kit, tmp_path):
+    """The command on a terminal of its own, and the kit in which it runs."""
+    own = shutil.copytree(kit, tmp_path / "kit")
+    programs = {"EDITOR": "echo editor", "BROWSER": "echo browser %s"}
+    environment = os.environ | programs | {"TERM": "dumb"}  # no codes between the words
+    started = pexpect.spawn(
+        sys.executable,
+        ["-m", "tensorgrade.cli", "watch"],
+        cwd=own,
+        env=environment,
+        dimensions=(40, 120),
+        encoding="utf-8",
+        timeout=60,
+    )
+    yield started, own
+    started.close(force=True)
+
+
+def test_keys(terminal):
+    """Hints, the next exercise, back, a jump, checks, the editor, the lesson and a reset."""
+    screen, own = terminal
+    stub = (own / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8")
+
+    def page(words: str, key: str = "") -> str:
+        """Press a key, and return the page that has these words."""
+        screen.send(key)
+        screen.expect(re.escape(words))
+        before = screen.before
+        screen.expect("q quit")
+        return f"{before}{words}{screen.before}"
+
+    page("Start here: attention_scores")
+    assert "hint 1" in page("Another hint: press h", "h")
+    assert "hint 2" in page("hint 2", "h")
+    assert "hint 1" not in page("Start here: softmax_naive", "n")
+    page("Start here: attention_scores", "b")
+    screen.send("l")
+    screen.expect("Go to")
+    assert BUG in screen.before and "causal_mask" in screen.before
+    told = page(f"Start here: {BUG}", "bug_simp\n")
+    assert "✗ Six rows of weights" in told and "your main clue" in told
+    screen.send("l")
+    screen.expect("Go to")
+    page("Start here: attention_scores", "attention_sc\n")
+    assert "✗ One dot product" in page("✗ The dot products", "c")
+    line = stub[: stub.index(TO_DO)].count("\n") + 1
+    page(f"opened line {line}", "o")
+    page("opened lessons.html", "r")
+    assert 'id="attention_scores"' in (own / "lessons.html").read_text(encoding="utf-8")
+    write(own, CHAPTER, TO_DO, "return inputs @ query")
+    assert "Press n for the next one" in page("attention_scores is done")
+    screen.send("x")
+    screen.expect("Reset attention_scores")
+    page("Start here: attention_scores", "y\n")
+    assert (own / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8") == stub
+    screen.send("q")
+    screen.expect(pexpect.EOF)
+    assert "0 / 439" in screen.before
+
+
+def test_of_several_changed_exercises_the_first_wrong_one_is_shown(terminal):
+    screen, own = terminal
+    screen.expect("q quit")
+    path = own / "exercises" / f"{CHAPTER}.py"
+    text = path.read_text(encoding="utf-8").replace(TO_DO, "return inputs @ query", 1)
+    path.write_text(text.replace(TO_DO, "return x", 1), encoding="utf-8")
+    screen.expect("softmax_naive: wrong")
+    shutil.copy(ROOT / "solutions" / f"{CHAPTER}.py", path)
+    screen.expect("Well done: you have finished")
+    screen.expect("Next: Self-attention")
+    screen.send("n")
+    screen.expect("Start here: project_qkv")
+    path.write_text(path.read_text(encoding="utf-8") + "# done\n", encoding="utf-8")
+    screen.expect(f"{CHAPTER}.py: checked at")
+    assert "Start here: project_qkv" in screen.before

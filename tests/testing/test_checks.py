@@ -62,4 +62,4 @@ def test_a_missing_file_of_a_learner_is_shown_too(tmp_path):
     shutil.copytree(ROOT / "courses" / "tokens" / "exercises", tmp_path / "exercises")
     (tmp_path / "exercises" / "ch1_byte_pairs.py").unlink()
     done = run_pytest("exercises", "-q", cwd=tmp_path)
-    assert done.returncode == 1 and "exercises/ch1_byte_pairs.py " in done.stdout, done.stdout
+    assert done.returncode == 1 and "exercises/ch1_byte_pairs.py" in done.stdout, done.stdout

@@ -5,14 +5,14 @@ from pathlib import Path
 import torch
 from markupsafe import Markup
 
-from ...attempts.results import State
-from ...judging.diagnosis import Diagnosis, PublicDiagnosis
-from ...views.comparison import digits_for, labelled
-from ...views.pages import pages_in
-from ...views.points import earned, how_earned, standing
-from ...views.words import in_tenths
-from ..pictures import as_image, draw_heatmaps
-from .checking import Checked
+from ..attempts.results import State
+from ..judging.diagnosis import PublicDiagnosis
+from ..views.comparison import digits_for, labelled
+from ..views.pages import pages_in
+from ..views.points import how_earned, standing
+from ..views.words import in_tenths
+from .notebook import Checked
+from .pictures import as_image, draw_heatmaps
 
 STATES = {
     State.DONE: ("✓", "#2e7d32"),
@@ -28,41 +28,38 @@ class Card:
     def __init__(self, checked: Checked):
         self.checked = checked
 
-    def __repr__(self) -> str:
-        checked = self.checked
-        points = f"{in_tenths(earned(checked.results))} of {checked.exercise.points:g} points"
-        title = f"{checked.exercise.name}: {standing(checked.results)}, {points}"
-        if checked.note is None:
-            return title
-        return f"{title}: {self.points}.\n\n{checked.note}"
-
     @property
     def points(self) -> str:
         """Return a line that explains the points."""
         return how_earned(self.checked.results, self.checked.exercise.points)
 
+    def __repr__(self) -> str:
+        checked = self.checked
+        points = f"{in_tenths(checked.points)} of {checked.exercise.points:g} points"
+        title = f"{checked.exercise.name}: {standing(checked.results)}, {points}"
+        return f"{title}: {self.points}.\n\n{checked.note}" if checked.note else title
+
     def _repr_html_(self) -> str:
         checked, note = self.checked, self.checked.note
         mark, colour = STATES[checked.state]
         diagnosis = note.finding.diagnosis if note else None
+        public = diagnosis if isinstance(diagnosis, PublicDiagnosis) else None
         return TEMPLATE.render(
             checked=checked,
-            first=checked.first,
+            to_fix=note is not None and note.finding.is_to_fix,
             told=note.sections if note else None,
-            labelled=labelled(diagnosis) if isinstance(diagnosis, PublicDiagnosis) else [],
+            labelled=labelled(public) if public else [],
             state=checked.state,
             standing=standing(checked.results),
             mark=mark,
             colour=colour,
             points=self.points,
-            picture=Markup(picture_of(diagnosis)) if diagnosis else "",
+            picture=Markup(picture_of(public)) if public else "",
         )
 
 
-def picture_of(diagnosis: Diagnosis) -> str:
+def picture_of(diagnosis: PublicDiagnosis) -> str:
     """Draw expected and actual values with the differences framed; empty if there is no picture."""
-    if not isinstance(diagnosis, PublicDiagnosis):
-        return ""
     expected, actual = diagnosis.expected, diagnosis.actual
     if expected is None or actual is None or expected.shape != actual.shape or not expected.numel():
         return ""

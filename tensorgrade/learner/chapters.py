@@ -13,12 +13,12 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
-from ...course import CourseError
-from ...project import load_course
-from ...runner.facts import written
-from ...runner.loading import load_module
-from ...runner.reading import source_in
-from ...runner.source import Source, Unreadable
+from ..course import CourseError
+from ..project import load_course
+from ..runner.facts import written
+from ..runner.loading import load_module
+from ..runner.reading import source_in
+from ..runner.source import Source, Unreadable
 
 
 class ChapterFinder(MetaPathFinder):
@@ -31,7 +31,7 @@ class ChapterFinder(MetaPathFinder):
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         """Return the spec of a chapter; None if there is no such chapter or no file."""
-        from .public_checks import find_exercises
+        from .notebook import find_exercises
 
         try:
             exercises = find_exercises()

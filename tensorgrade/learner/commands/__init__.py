@@ -1,1 +1,0 @@
-"""Commands for learners with more than a few lines, one module each; cli/learners.py lists them."""

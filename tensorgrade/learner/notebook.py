@@ -1,0 +1,154 @@
+"""Check an exercise in the running notebook: its cells, the checks near it, and a process."""
+
+import functools
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..attempts.maker import AttemptMaker
+from ..attempts.results import CheckResult, State, first_failure, state_of
+from ..attempts.scoring import results_on
+from ..attempts.setup import Setup
+from ..course import CourseError, Exercise
+from ..runner.reading import Cell, extract
+from ..runner.source import Source
+from ..runner.syntax import bound_by
+from ..sandbox.own_code import own_forks
+from ..views.note import Note
+from ..views.points import earned
+from ..views.summary import OF_THE_TEST
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+CHECKS = "checks.zip"
+UNPACKED: list[tempfile.TemporaryDirectory] = []
+NOT_RUN = "No cell that has run defines {}: run the one with your answer first, then this one."
+NO_NOTEBOOK = "check(…) looks at a notebook's cells; for a file run `pytest exercises/`"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The results of an exercise's public checks. note: on the first failure, if there is one."""
+
+    exercise: Exercise
+    results: list[CheckResult]
+    note: Note | None
+
+    @property
+    def points(self) -> float:
+        """Return the points that the checks earn."""
+        return earned(self.results)
+
+    @property
+    def state(self) -> State:
+        """Return the state of the exercise."""
+        return state_of(self.results)
+
+
+def find_shell() -> "InteractiveShell | None":
+    """Return the running IPython shell, or None."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return None
+    return get_ipython()
+
+
+def check_here(asked: object) -> Checked:
+    """Run an exercise's public checks on the cells that have run so far.
+
+    asked: the exercise's name, or the function or class that has this name. Raises CourseError,
+    also outside a notebook, and if no cell defines this name or a similar one.
+    """
+    name = asked if isinstance(asked, str) else str(getattr(asked, "__name__", asked))
+    exercises, shell = find_exercises(), find_shell()
+    if shell is None or shell.history_manager is None:
+        raise CourseError(NO_NOTEBOOK)
+    cells = enumerate(shell.history_manager.input_hist_raw)
+    source = extract([Cell(text, f"[{number}]") for number, text in cells if text.strip()])
+    if not get_close_matches(name, bound_by(source.text), 1, 0.8):
+        raise CourseError(NOT_RUN.format(name))
+    return check(exercises, name, source)
+
+
+def is_wrong_here(name: str) -> bool:
+    """Return True if an exercise fails its checks here; False also if it cannot be checked."""
+    try:
+        return check_here(name).state != State.DONE
+    except CourseError:
+        return False
+
+
+@functools.lru_cache(maxsize=32)
+def check(exercises: Path, name: str, source: Source) -> Checked:
+    """Run an exercise's public checks on a source text."""
+    maker = AttemptMaker(Setup(exercises))
+    maker.unlocked = own_forks(maker.course.limits, functools.partial(as_in_grading, Path.cwd()))
+    chapter, exercise = maker.course.exercise(name)
+    attempt = maker.attempt_from_source(chapter.name, source)
+    try:
+        with torch.random.fork_rng(devices=[]):  # the given code of an exercise may run here
+            results = results_on(attempt, name)[name]
+            note = None
+            if failed := first_failure(results):
+                begins = next(iter(attempt.answers[name].own_lines), (None,))[0]
+                note = Note(failed.finding or OF_THE_TEST, line=begins)
+                note.sections  # noqa: B018 - runs the code again, while there is a process
+        return Checked(exercise, results, note)
+    finally:
+        attempt.lab.close()
+
+
+def as_in_grading(folder: Path) -> None:
+    """Use one thread, and no modules in a notebook's folder: grading gets the notebook alone.
+
+    The course's chapters stay importable: ChapterFinder finds them.
+    """
+    torch.set_num_threads(1)
+    sys.path[:] = [place for place in sys.path if Path(place).resolve() != folder.resolve()]
+    for name in [name for name in sys.modules if is_beside(name, folder.resolve())]:
+        del sys.modules[name]
+
+
+def is_beside(name: str, folder: Path) -> bool:
+    """Return True if a loaded module is a file or in a package that lies directly in a folder."""
+    top = sys.modules.get(name.partition(".")[0])
+    path = Path(getattr(top, "__file__", None) or sys.executable)
+    place = path.parent.parent if path.stem == "__init__" else path.parent
+    return place == folder and name != "__main__"
+
+
+def find_exercises(start: Path | None = None) -> Path:
+    """Return the folder of the public checks: in `start` or in the nearest folder above it.
+
+    It is an unpacked `checks.zip`, or an `exercises` folder with a `course.json`. start: by default
+    the current folder. Raises CourseError.
+    """
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / CHECKS).is_file():
+            return unpacked(folder / CHECKS, (folder / CHECKS).stat().st_mtime_ns)
+        if (folder / "exercises" / "course.json").is_file():
+            return folder / "exercises"
+    raise CourseError(
+        f"the public checks are missing: put {CHECKS} next to the notebook, in {start}"
+    )
+
+
+@functools.cache
+def unpacked(archive: Path, changed: int) -> Path:
+    """Unpack a zip file into a folder that is deleted when Python exits.
+
+    changed: the time when the zip file was last written; a newer file is unpacked again.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="checks-")
+    UNPACKED.append(folder)
+    zipfile.ZipFile(archive).extractall(folder.name)
+    return Path(folder.name) / "exercises"

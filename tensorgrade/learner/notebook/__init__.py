@@ -1,1 +1,0 @@
-"""The check cells of a notebook. Their public interface is `tensorgrade.notebook`."""

@@ -1,1 +1,0 @@
-"""`tensorgrade watch`: check a learner's files each time they are saved."""
