@@ -175,7 +175,7 @@ def submission_of(
 ) -> SubmittedFiles | None:
     """Return a learner's submission for a chapter; None if there is none. Raises CourseError."""
     teams = read_teams(submitted, course)
-    submissions, _ = find_submissions(submitted, course, share=teams.share)
+    submissions, _ = find_submissions(submitted, course, share=lambda all_: teams.share(all_)[0])
     return next((o for o in submissions if (o.student, o.chapter) == (student, chapter)), None)
 
 

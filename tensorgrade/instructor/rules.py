@@ -149,19 +149,20 @@ def decision(row: Row) -> tuple | None:
 def losses(before: Iterable[Row], now: Iterable[Row], moved: Iterable[Row]) -> list[Row]:
     """Return changes that an instructor should see: not those by a file that earns no less.
 
-    A file that earns less is one record for its whole chapter, without an exercise.
+    Each is about a learner's chapter and one cause, with the points before and after of all causes.
     """
-    own = [one for one in moved if one["points"][0] != one["points"][1]]
-    files = dict.fromkeys(about(one) for one in own if one["why"] == OTHER_FILE)
-    sums = {a: [0.0, 0.0] for a in files}
+    sums: dict[About, list[float]] = {}
     for number, rows in enumerate((before, now)):
         for row in rows:
-            if about(row) in sums:
-                sums[about(row)][number] += row["points"]
-    whole = [
-        {"student": a[0], "chapter": a[1], "points": [round(p, 6) for p in points]}
-        for a, points in sums.items()
-        if points[1] < points[0]
+            sums.setdefault(about(row), [0.0, 0.0])[number] += row["points"]
+    causes = {(*about(one), one["why"]) for one in moved}
+    listed = [
+        {"student": s, "chapter": c, "points": [round(p, 6) for p in sums[s, c]], "why": why}
+        for s, c, why in sorted(causes)
     ]
-    others = [one for one in own if one["why"] != OTHER_FILE]
-    return [*others, *(one | {"why": OTHER_FILE} for one in whole)]
+    return [
+        one
+        for one in listed
+        if one["points"][0] > one["points"][1] or one["why"] != OTHER_FILE
+        if one["points"][0] != one["points"][1]
+    ]

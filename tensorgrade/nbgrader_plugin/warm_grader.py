@@ -32,7 +32,7 @@ def grade(submitted_files: SubmittedFiles, setup: Setup) -> list[dict]:
     for _ in range(TRIES):
         try:
             with bare_main():
-                graded = warm(key).submit(grade_there, submitted_files)
+                graded = warm(key).submit(grade_there, setup, submitted_files)
             return graded.result()
         except BrokenProcessPool:
             forget()
@@ -52,7 +52,7 @@ def warm(key: tuple) -> Executor:
     """Return the process for a setup and graders; start it if they are not those of the last."""
     if key not in WARM:
         forget()
-        WARM[key] = side_by_side(1, start_there, key[0])
+        WARM[key] = side_by_side(1)
     return WARM[key]
 
 
@@ -73,24 +73,17 @@ def bare_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def start_there(setup: Setup) -> None:
-    """Prepare the grader, in the warm process."""
-    from ..instructor import grader
-
-    grader.start(setup)
-
-
-def grade_there(submitted_files: SubmittedFiles) -> list[dict]:
+def grade_there(setup: Setup, submitted_files: SubmittedFiles) -> list[dict]:
     """Grade a submission in the warm process; return rows of `results.jsonl`.
 
-    Raises NotGraded if this machine cannot, CourseError if the chapter changed since the last
-    build, or whatever error the graders have on this file.
+    Raises CourseError if this machine cannot, or if the chapter changed since the last build, or
+    whatever error the graders have on this file.
     """
     from ..author.recording.keys import refuse_unbuilt
     from ..instructor import grader
 
-    refuse_unbuilt(grader.ready_grader().maker.tests, [submitted_files.chapter])
+    refuse_unbuilt(setup.tests, [submitted_files.chapter])
     try:
-        return [verdict.row() for verdict in grader.ready_grader().grade(submitted_files)]
+        return [verdict.row() for verdict in grader.grader_for(setup).grade(submitted_files)]
     finally:
         grader.forget()
