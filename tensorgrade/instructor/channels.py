@@ -17,7 +17,7 @@ from ..exchange.stored import refuse_missing, stored_path, without_part
 from ..exchange.stored_key import SUFFIX
 from ..folders import ENGINE, engine_files
 from ..project import Project
-from .dependencies import graders_files
+from .dependencies import graders_files, parcel_of
 
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal packages have equal bytes
 RUN = 0o755 << 16
@@ -154,15 +154,13 @@ def hidden(project: Project, chapter: Chapter) -> Files:
     """Return the graders of one chapter, without its solution, and the course without its seed."""
     refuse_unbuilt_chapter(project.graders, chapter)
     course = replace(project.course, chapters=(chapter,))
-    files = {
-        name: without_part(path, "sources") if path.suffix == SUFFIX else path.read_bytes()
+    stored = {
+        name: without_part(path, "sources")
         for name, path in graders_files(project.graders, chapter.name).items()
+        if path.suffix == SUFFIX
     }
-    lateness = json.dumps(vars(project.course.lateness), indent=1)
-    return files | {
-        "graders/course.json": course.public_json().encode(),
-        DATES: lateness.encode(),
-    }
+    dates = json.dumps(vars(project.course.lateness), indent=1).encode()
+    return parcel_of(project.graders, course, chapter.name) | stored | {DATES: dates}
 
 
 def refuse_unbuilt_chapter(folder: Path, chapter: Chapter) -> None:
