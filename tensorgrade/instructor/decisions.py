@@ -15,7 +15,7 @@ deadline, but a chapter with a later deadline keeps it. A line on one chapter ha
     ben,all,,48,accommodation
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -166,21 +166,16 @@ def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
 
 
 def unknown_learners(rules: Rules, students: Collection[str]) -> list[str]:
-    """Return notes on names in these files that no learner with results has."""
-    return [
-        *unknown(EXTENSIONS, [student for student, _ in rules.extensions], students),
-        *unknown(OVERRIDES, [student for student, *_ in rules.overrides], students),
-    ]
+    """Return notes on names in these files that no learner with results has.
 
-
-def unknown(file: str, named: Iterable[str], students: Collection[str]) -> list[str]:
-    """Return a note on unknown names in an instructor's file, with similar names of learners.
-
-    >>> unknown("overrides.csv", ["adda"], ["ada", "ben"])
-    ['overrides.csv names learners without results: adda (did you mean ada?)']
+    Similar names of learners are added: `adda (did you mean ada?)`.
     """
-    strange = []
-    for name in sorted(set(named) - set(students)):
-        similar = get_close_matches(name, students, n=2)
-        strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
-    return [f"{file} names learners without results: {', '.join(strange)}"] if strange else []
+    notes = []
+    for file, decided in ((EXTENSIONS, rules.extensions), (OVERRIDES, rules.overrides)):
+        strange = []
+        for name in sorted({student for student, *_ in decided} - set(students)):
+            similar = get_close_matches(name, students, n=2)
+            strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
+        if strange:
+            notes.append(f"{file} names learners without results: {', '.join(strange)}")
+    return notes
