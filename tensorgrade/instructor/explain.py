@@ -28,7 +28,7 @@ from .decisions import read_rules
 from .grader import Grader
 from .learner_log import change_line, points_changes
 from .points_breakdown import is_changed, points_steps
-from .results import Results, no_results
+from .results import Results
 from .rules import Row, found
 from .teams import read_teams
 
@@ -103,8 +103,6 @@ def recorded_row(
     """Return the row that counts, None without one, and a sentence on each change of its points."""
     results, zone = Results(out), course.lateness.zone
     rows = results.rows(read_rules(out, course), course.exercise_names, student)
-    if not (rows or results.attempts()):
-        raise CourseError(no_results(out))
     moved = [one for one in points_changes(results, student) if one["exercise"] == exercise]
     told = tuple(f"{in_zone(one['at'], zone)}: {change_line(one)}." for one in moved)
     return next((row for row in rows if row["exercise"] == exercise), None), told
@@ -209,13 +207,17 @@ def says_more(explanation: Explanation, diagnosis: Diagnosis) -> bool:
 
 
 def notes_on(explanation: Explanation) -> Iterator[Note]:
-    """Yield a note on each problem that failed checks found, as a learner would read it."""
+    """Yield a note on each problem that failed checks found, as a learner would read it.
+
+    Names and output that the learner's process reports are left out: they could be codes for the
+    terminal.
+    """
     seen = set()
     for finding in (check.finding for check in explanation.checks if check.finding):
         problem = (*finding.mistakes, "" if finding.mistakes else finding.diagnosis.problem)
         if problem not in seen and says_more(explanation, finding.diagnosis):
             seen.add(problem)
-            yield Note(finding)
+            yield Note(replace(finding, trace=list, said=list))
 
 
 def print_verdict(console: Console, explanation: Explanation) -> None:

@@ -59,7 +59,8 @@ def test_the_whole_definition_is_shown_without_the_stubs_docstring(explained):
 
 
 def test_an_endless_definition_is_cut_and_obeys_no_terminal(explained):
-    shown, sent = explained(body("y = x * 2  # \x1b[31m\n" + "    pass\n" * 4000 + "    return y"))
+    lines = "y = x * 2  # \x1b[31m\n    print('\\x1b[31m')\n" + "    pass\n" * 4000
+    shown, sent = explained(body(f"{lines}    return y"))
     assert len(sent) < 30_000 and "…" in sent
     assert "\x1b" not in shown + sent
 
