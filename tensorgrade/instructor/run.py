@@ -5,7 +5,7 @@ It may be interrupted and repeated at any time. Two runs into the same folder do
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -27,7 +27,7 @@ from .decisions import read_extensions, read_rules, unknown_learners
 from .dependencies import digest_of
 from .groups import definition_in
 from .results import Attempt, Results
-from .rules import About, Extension, Row, Rules, changes, losses
+from .rules import About, Row, Rules, changes, losses
 from .submitted_folder import REPLACED
 from .teams import Teams, read_teams
 from .workers import Workers, default_count, graded
@@ -87,8 +87,7 @@ def grade_class(
     graders = {c.name: digest_of(run.setup.tests, course, c.name) for c in course.chapters}
     found = [one for one in found if not (one.missing and has_file(attempts.get(about(one), [])))]
     todo = [one for one in found if run.again or not is_done(one, attempts, graders)]
-    facts = {one: facts_on(one, teams, extended) for one in found}
-    results.expect(facts, todo, run.is_whole)
+    results.expect({one: facts_on(one, teams, extended) for one in found}, todo, run.is_whole)
     others = attempts.keys() - set(map(about, found)) if run.is_whole else set()
     print_notes(console, notes + notes_on_files(submitted, found, others, course))
     done = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
@@ -100,8 +99,8 @@ def grade_class(
         results.add(course.name, graders[one.chapter], told)
     rows, waiting = settle(results, rules, course, console), results.waiting()
     asked = {*others, *map(about, found)}
-    last = unknown_learners(rules, {student for student, _ in asked}) if run.is_whole else []
-    last += note_on_graders(rows, asked - waiting, graders)
+    strange = unknown_learners(rules, {student for student, _ in asked}) if run.is_whole else []
+    last = strange + note_on_graders(rows, asked - waiting, graders)
     return rows, last, sorted({"/".join(about(one)) for one in todo if about(one) in waiting})
 
 
@@ -142,9 +141,9 @@ def find(
     found, notes = find_submissions(submitted, course, run.rescue, run.roster, narrowed, only)
     if run.again:
         found = [one for one in found if not one.missing]
-    asked = run.learners if run.again else frozenset()
-    if missing := sorted(asked - {o.student for o in found}) or ([] if found else ["<student>"]):
-        what = f"{missing[0]}/{' or '.join(run.chapters) or '<chapter>'}/"
+    missing = run.learners - {one.student for one in found} if run.again else set()
+    if missing or not found:
+        what = f"{min(missing, default='<student>')}/{' or '.join(run.chapters) or '<chapter>'}/"
         raise CourseError(f"{submitted} holds no {what} folder of this course. {EXPECTED}")
     return found, notes + shared
 
@@ -166,16 +165,15 @@ def is_done(one: SubmittedFiles, attempts: Attempts, graders: Mapping[str, str])
     return bool(same) and not any(row.get("message_id") in GRADERS_FAILED for row in same[-1])
 
 
-def facts_on(one: SubmittedFiles, teams: Teams, extended: Mapping[About, Extension]) -> Row:
+def facts_on(one: SubmittedFiles, teams: Teams, extended: Mapping[About, Row]) -> Row:
     """Return what each row of a submission says besides what graders find.
 
     A row of a notebook says so, because its line counts from the start of a cell. If there is a
     script too, it may be the one that counts.
     """
-    given = extended.get(about(one))
     more: Row = {
         "team": teams.of.get(about(one)),
-        "extension": asdict(given) if given else None,
+        "extension": extended.get(about(one)),
         "notebook": one.filename.endswith(".ipynb") and not one.script,
         "time_note": one.time_note,
     }
