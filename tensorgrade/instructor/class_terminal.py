@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
@@ -34,28 +34,19 @@ def print_notes(console: Console, notes: list[str]) -> None:
 
 
 def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Iterator[Graded]:
-    """Yield what is graded, and show its number: a bar on a terminal, lines elsewhere.
-
-    The bar has no thread, because a process with threads cannot fork workers.
-    """
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    """Yield what is graded, and show its number: a bar on a terminal, lines elsewhere."""
+    if console.is_terminal:
+        # Without a thread for the bar, because a process with threads cannot fork workers.
+        yield from track(
+            graded, "grading", total, auto_refresh=False, console=console, transient=True
+        )
+        return
     last = time.monotonic()
-    with Progress(
-        TextColumn("grading"),
-        *columns,
-        console=console,
-        transient=True,
-        auto_refresh=False,
-        redirect_stderr=False,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("", total=total)
-        for count, one in enumerate(graded, 1):
-            yield one
-            bar.update(task, completed=count, refresh=True)
-            if not console.is_terminal and time.monotonic() - last > SECONDS_BETWEEN_LINES:
-                last = time.monotonic()
-                say(console, f"{count} of {total} graded")
+    for count, one in enumerate(graded, 1):
+        yield one
+        if time.monotonic() - last > SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            say(console, f"{count} of {total} graded")
 
 
 def print_changes(console: Console, losses: list[dict]) -> None:
