@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -61,7 +61,7 @@ def grade(
     from ..instructor.class_terminal import graders_failed, print_class, print_notes, say
     from ..instructor.grader import NOTHING_PASSES
     from ..instructor.people import class_of
-    from ..instructor.report.page import messages_in, write_report
+    from ..instructor.report.page import write_report
     from ..instructor.run import Run, grade_class
     from ..project import find_project
     from ..sources.finding import named
@@ -84,7 +84,7 @@ def grade(
     with interruptible(goes_on):
         rows, notes, ungraded = grade_class(submitted, out, run, console)
     print_class(console, project.course, [r for r in rows if not own or r["student"] in own])
-    page = write_report(out, project.course, messages_in(project.graders / "references"))
+    page = write_report(out, project)
     say(console, f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if ungraded:
         again = f"{NOTHING_PASSES} Run the same command again to grade the rest"
@@ -115,14 +115,11 @@ def report(
 ) -> None:
     """Write OUT/report.html, one page about the class."""
     from ..instructor.people import class_of
-    from ..instructor.report.page import messages_in, write_report
+    from ..instructor.report.page import write_report
     from ..project import find_project
 
-    project = find_project()
     own = class_of(out, roster).in_section(section)
-    messages = messages_in(project.graders / "references")
-    page = write_report(out, project.course, messages, section, own)
-    typer.echo(f"{page}")
+    typer.echo(f"{write_report(out, find_project(), section, own)}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -317,8 +314,7 @@ def explain(
         raise CourseError(not_released(course))
     chapter = course.exercise(exercise)[0].name
     refuse_unbuilt(project.graders, [chapter])
-    grader = Grader(Setup(project.graders, isolation, private=(submitted,)))
-    try:
+    with closing(Grader(Setup(project.graders, isolation, private=(submitted,)))) as grader:
         grader.start()
         explanation = gather(grader, student, exercise, submitted, out)
         if isinstance(explanation, str):
@@ -329,10 +325,8 @@ def explain(
             typer.echo(for_learner(explanation))
         else:
             print_explanation(Console(highlight=False), explanation, bug_told(exercise))
-        for line in where_files_went(submitted, student, chapter) if not to_send else []:
-            typer.echo(printable(line, len(line)))
-    finally:
-        grader.close()
+    for line in where_files_went(submitted, student, chapter) if not to_send else []:
+        typer.echo(printable(line, len(line)))
 
 
 UNKNOWN_OVERRIDES = "overrides are unknown without --out, so other points may count"

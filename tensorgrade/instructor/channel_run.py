@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from html import escape
 from pathlib import Path
 
@@ -48,13 +49,10 @@ def rows_on(folder: Path, chapter: str, tests: Path) -> list[dict]:
 
     tests: the folder of the hidden graders, or of the public checks.
     """
-    grader = Grader(Setup(tests, private=(folder,)))
-    try:
+    with closing(Grader(Setup(tests, private=(folder,)))) as grader:
         grader.start()
         submitted_files = submission_in(folder, chapter, grader.maker.course)
         return [verdict.row() for verdict in grader.grade(submitted_files)]
-    finally:
-        grader.close()
 
 
 def close_to_others(*folders: Path) -> None:

@@ -73,8 +73,12 @@ def write_channel(system: str, project: Project, chapter: str, out: Path) -> int
         raise CourseError(f"the course system must be one of {', '.join(PARCELS)}, not {system}")
     from ..author.recording.keys import refuse_unbuilt  # a package does not contain it
 
-    refuse_unbuilt(project.graders, [project.course.chapter(chapter).name])
-    files = PARCELS[system](project, project.course.chapter(chapter))
+    packed = project.course.chapter(chapter)
+    refuse_unbuilt(project.graders, [packed.name])
+    for folder in (project.graders, project.exercises):
+        for exercise in packed.exercises:
+            refuse_missing(stored_path(folder, packed.name, exercise.name))
+    files = PARCELS[system](project, packed)
     out.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(files.items()):
@@ -128,8 +132,7 @@ def prairielearn(project: Project, chapter: Chapter) -> Files:
 
 
 def public(project: Project, chapter: Chapter) -> Files:
-    """Return the files of the public checks. Raises CourseError if a chapter's are not built."""
-    refuse_unbuilt_chapter(project.exercises, chapter)
+    """Return the files of the public checks."""
     return {
         str(path.relative_to(project.root)): path.read_bytes()
         for path in sorted(project.exercises.rglob("*"))
@@ -152,7 +155,6 @@ def for_chapter(text: str, chapter: Chapter) -> bytes:
 
 def hidden(project: Project, chapter: Chapter) -> Files:
     """Return the graders of one chapter, without its solution, and the course without its seed."""
-    refuse_unbuilt_chapter(project.graders, chapter)
     course = replace(project.course, chapters=(chapter,))
     stored = {
         name: without_part(path, "sources")
@@ -161,12 +163,6 @@ def hidden(project: Project, chapter: Chapter) -> Files:
     }
     dates = json.dumps(vars(project.course.lateness), indent=1).encode()
     return parcel_of(project.graders, course, chapter.name) | stored | {DATES: dates}
-
-
-def refuse_unbuilt_chapter(folder: Path, chapter: Chapter) -> None:
-    """Raise CourseError if the file of an exercise is missing in a folder."""
-    for exercise in chapter.exercises:
-        refuse_missing(stored_path(folder, chapter.name, exercise.name))
 
 
 def engine() -> Files:

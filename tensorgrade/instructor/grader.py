@@ -40,6 +40,7 @@ class Grader:
     """
 
     def __init__(self, setup: Setup):
+        torch.set_num_threads(1)
         self.maker = AttemptMaker(setup)
 
     def start(self) -> None:
@@ -47,7 +48,6 @@ class Grader:
 
         Raises NotIsolated, NotStarted, or CourseError if not even a right answer can be graded.
         """
-        torch.set_num_threads(1)
         self.maker.warm_up()
         if not self.canary():
             raise CourseError(NOTHING_PASSES)

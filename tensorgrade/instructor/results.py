@@ -193,7 +193,7 @@ class Results:
         """Return the rows that count, by learner, chapter, and the course's order of exercises."""
         place = {name: number for number, name in enumerate(order)}
         found = [
-            {name: told for name, told in row.items() if name != "code"}
+            row
             for own in self.attempts(student).values()
             for row in counted([one.rows for one in own], rules)
         ]
@@ -202,14 +202,6 @@ class Results:
             found,
             key=lambda row: (row["student"], row["chapter"], place.get(row["exercise"], last)),
         )
-
-    def codes(self) -> dict[str, str]:
-        """Return the code of one wrong answer of each group without a known mistake."""
-        found: dict[str, str] = {}
-        for row in (row for own in self.attempts().values() for one in own for row in one.rows):
-            if row.get("code"):
-                found.setdefault(row["group"], row["code"])
-        return found
 
     def exported(self) -> list[Row]:
         """Return the rows in `results.jsonl`; [] if it is missing or damaged."""
@@ -223,7 +215,8 @@ class Results:
 
     def export(self, rows: Iterable[Row]) -> None:
         """Replace `results.jsonl` completely or not at all. Raises OSError."""
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        shown = ({name: told for name, told in row.items() if name != "code"} for row in rows)
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in shown)
         write_file(self.out / RESULTS, text.encode("utf-8", "backslashreplace"))
 
 

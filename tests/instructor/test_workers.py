@@ -6,17 +6,15 @@ A unit file of `tensorgrade.instructor`: workers, and what grades depend on.
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
 from tensorgrade.course import CourseError
 from tensorgrade.exchange.stored import store, stored_path
 from tensorgrade.instructor import grader as worker
-from tensorgrade.instructor.dependencies import digest_of, settings_in
+from tensorgrade.instructor.dependencies import digest_of
 from tensorgrade.instructor.run import by_content
 from tensorgrade.instructor.workers import graded
-from tensorgrade.lateness import Lateness
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .runs import CH1, COURSE, NAMES
@@ -130,15 +128,3 @@ def test_a_digest_follows_what_a_chapters_grades_depend_on(tmp_path):
     assert changes_of_file("two", "x = 2") == (True, False)
     for name, expected in FILES.items():
         assert changes(lambda name=name: (tmp_path / name).write_text("changed")) == expected, name
-
-
-def test_settings_that_decide_no_grade_change_no_digest():
-    """Titles, dates and what belongs to another chapter."""
-    first, second, *rest = COURSE.chapters
-    exercise, *others = second.exercises
-    more = replace(second, exercises=(replace(exercise, points=99.0), *others))
-    others = replace(first, title="another", due="2027-01-15"), more, *rest
-    other = replace(COURSE, chapters=others, title="another", lateness=Lateness(share_a_day=1))
-    assert settings_in(other, first.name) == settings_in(COURSE, first.name)
-    assert settings_in(other, second.name) != settings_in(COURSE, second.name)
-    assert settings_in(replace(COURSE, seed=1), first.name) != settings_in(COURSE, first.name)

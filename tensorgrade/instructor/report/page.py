@@ -15,6 +15,7 @@ from ...attempts.verdict import NO_FILE, NOTHING_SUBMITTED, Status
 from ...course import Chapter, Course
 from ...folders import write_file
 from ...lateness import in_zone
+from ...project import Project
 from ...recognition.fingerprints import read_mistakes
 from ...sources.submitted_files import NOTHING
 from ...views.pages import pages_in
@@ -85,23 +86,21 @@ def messages_in(references: Path) -> dict[str, str]:
 
 
 def write_report(
-    out: Path,
-    course: Course,
-    messages: Mapping[str, str],
-    section: str = "",
-    learners: Collection[str] = (),
+    out: Path, project: Project, section: str = "", learners: Collection[str] = ()
 ) -> Path:
     """Write the page for a folder of results, and return its path. Raises CourseError.
 
-    messages: the course's messages about mistakes, by name. Other mistakes show the message that a
-    learner got. section: the name of the section whose learners these are.
+    section: the name of the section whose learners these are.
     """
+    course, messages = project.course, messages_in(project.graders / "references")
     every = rows_of(out, course)
-    results, rows = Results(out), [r for r in every if not learners or r["student"] in learners]
+    rows = [row for row in every if not learners or row["student"] in learners]
+    codes = {row["group"]: row["code"] for row in rows if row.get("code")}
+    waiting = [a for a in Results(out).waiting() if not learners or a[0] in learners]
     view = class_view(course, rows, identical_files(every, learners)) | {
-        "waiting": sum(1 for a in results.waiting() if not learners or a[0] in learners),
+        "waiting": len(waiting),
         "mistakes": mistake_counts(rows, messages),
-        "groups": groups_of(rows, results.codes())[:MOST_GROUPS],
+        "groups": groups_of(rows, codes)[:MOST_GROUPS],
     }
     page = PAGES.get_template("page.html").render(view, states=STATES)
     path = out / f"report{f'-{safe(section)}' if section else ''}.html"
