@@ -90,11 +90,21 @@ def explain(
 
 
 def with_values(checks: list[CheckResult], attempt: Attempt) -> list[CheckResult]:
-    """Return the checks on an exercise with findings as on public cases: with expected values."""
+    """Return the checks on an exercise with findings as on public cases: with expected values.
+
+    Names and output that the learner's process reports are left out: they could be codes for the
+    terminal.
+    """
     attempt.references = replace(attempt.references, hidden=False)
     exercise = checks[0].exercise
-    shown = {one.asks: one.finding for one in check_results(attempt, [exercise])[exercise]}
-    return [replace(one, finding=shown.get(one.asks, one.finding)) for one in checks]
+    again = {one.asks: one.finding for one in check_results(attempt, [exercise])[exercise]}
+    shown = []
+    for one in checks:
+        finding, told = one.finding, again.get(one.asks)
+        if finding and told and not finding.blames:  # an earlier exercise
+            finding = replace(told, earlier=finding.earlier, trace=list, said=list)
+        shown.append(replace(one, finding=finding))
+    return shown
 
 
 def recorded_row(
@@ -207,17 +217,13 @@ def says_more(explanation: Explanation, diagnosis: Diagnosis) -> bool:
 
 
 def notes_on(explanation: Explanation) -> Iterator[Note]:
-    """Yield a note on each problem that failed checks found, as a learner would read it.
-
-    Names and output that the learner's process reports are left out: they could be codes for the
-    terminal.
-    """
+    """Yield a note on each problem that failed checks found, as a learner would read it."""
     seen = set()
     for finding in (check.finding for check in explanation.checks if check.finding):
         problem = (*finding.mistakes, "" if finding.mistakes else finding.diagnosis.problem)
         if problem not in seen and says_more(explanation, finding.diagnosis):
             seen.add(problem)
-            yield Note(replace(finding, trace=list, said=list))
+            yield Note(finding)
 
 
 def print_verdict(console: Console, explanation: Explanation) -> None:
