@@ -95,7 +95,7 @@ def write_report(
     course, messages = project.course, messages_in(project.graders / "references")
     every = rows_of(out, course)
     rows = [row for row in every if not learners or row["student"] in learners]
-    codes = {row["group"]: row["code"] for row in rows if row.get("code")}
+    codes = {row["group"]: row["code"] for row in reversed(rows) if row.get("code")}
     waiting = [a for a in Results(out).waiting() if not learners or a[0] in learners]
     view = class_view(course, rows, identical_files(every, learners)) | {
         "waiting": len(waiting),
