@@ -108,15 +108,18 @@ def growth(asked: argparse.Namespace) -> None:
 def rows(asked: argparse.Namespace) -> None:
     """Measure how long the rows of N submissions (default: 20,000) take, from stored attempts."""
     course, chapter = PROJECT.course, PROJECT.course.chapter(asked.chapter)
-    told = {"chapter": chapter.name, "file": "", "graders": "", "status": "passed", "mistakes": []}
+    told = {"chapter": chapter.name, "status": "passed", "mistakes": []}
     own = [
         told | {"exercise": e.name, "points": e.points, "max_points": e.points, "message": "Right."}
         for e in chapter.exercises
     ]
     with tempfile.TemporaryDirectory() as folder:
-        students = (f"s{number}" for number in range(asked.learners or 20_000))
-        attempts = ([row | {"student": student} for row in own] for student in students)
-        Results(Path(folder), writes=True).add(course.name, attempts)
+        students = [f"s{number}" for number in range(asked.learners or 20_000)]
+        files = {s: SubmittedFiles(s, chapter.name, content=s.encode()) for s in students}
+        results = Results(Path(folder), writes=True)
+        results.expect({one: {} for one in files.values()}, [], is_whole=True)
+        found = {files[s]: [row | {"student": s} for row in own] for s in students}
+        results.add(course.name, "", found)
         compare(asked.rounds, {"all rows": lambda _: clock(lambda: rows_of(Path(folder), course))})
 
 

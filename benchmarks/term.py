@@ -52,6 +52,10 @@ COURSE = replace(
     scheme=Scheme(drop_lowest=1, pass_mark=50),
 )
 """
+MORE_TIME = """
+more = COURSE.limits.case_seconds + 1
+COURSE = replace(COURSE, limits=replace(COURSE.limits, case_seconds=more))
+"""
 Cells = dict[tuple[str, str], float | str]  # by learner and chapter
 
 
@@ -218,13 +222,9 @@ class Term:
     # Accidents.
 
     def change_graders(self) -> None:
-        """Let one test of the first chapter be worth a point more."""
-        chapter = self.project.course.chapters[0]
-        path = self.course / "graders" / chapter.name / f"{chapter.exercises[0].name}.py"
-        text = path.read_text(encoding="utf-8")
-        new = re.sub(r"points=(\d+)", lambda found: f"points={int(found[1]) + 1}", text, count=1)
-        assert new != text, "the exercise has a test with points"
-        path.write_text(new, encoding="utf-8")
+        """Give each case a second more, which makes other graders of all chapters."""
+        with (self.course / "course_config.py").open("a", encoding="utf-8") as config:
+            config.write(MORE_TIME)
         self.project = Project(self.course)
 
     def lose_rows(self) -> int:
@@ -385,7 +385,7 @@ def play(term: Term) -> None:
             term.override()
             term.submit(chapter, term.learners[::3], skill=0.9, days=1)
             term.grade()
-    print("\nNew graders for the first chapter, and the power is cut while it is graded again")
+    print("\nNew graders, and the power is cut while all is graded again")
     term.change_graders()
     term.accidents["submissions graded before the power cut"] = term.cut_power()
     told = term.grade()

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -56,36 +56,42 @@ def grade(
     section: Section = "",
 ) -> None:
     """Grade a class and write a report."""
+    from rich.console import Console
+
     from ..attempts.setup import Setup
-    from ..instructor.class_terminal import ClassProgress, graders_failed, print_class
+    from ..instructor.class_terminal import graders_failed, print_class, print_notes, say
+    from ..instructor.grader import NOTHING_PASSES
     from ..instructor.people import class_of
-    from ..instructor.report.page import messages_in, write_report
+    from ..instructor.report.page import write_report
     from ..instructor.run import Run, grade_class
     from ..project import find_project
+    from ..sources.finding import named
 
     project, people = find_project(), class_of(submitted, roster)
     own = people.in_section(section)
-    setup = Setup(project.graders, isolation, device, (submitted, out))
     run = Run(
-        setup,
+        Setup(project.graders, isolation, device, (submitted, out)),
         jobs,
         scheduler,
-        tuple(student or ()),
-        not strict,
-        people.students,
-        tuple(chapter or ()),
-        section=own,
+        learners=frozenset(student or own),
+        again=bool(student),
+        rescue=not strict,
+        roster=people.students,
+        chapters=tuple(chapter or ()),
     )
     os.umask(0o077)  # results are for their owner only
     goes_on = f"Results so far are in {out}; run the same command to continue."
-    with ClassProgress() as progress, interruptible(goes_on):
-        rows = grade_class(submitted, out, run, progress)
-    shown = [row for row in rows if not own or row["student"] in own]
-    print_class(progress.console, project.course, shown)
-    messages = messages_in(project.graders / "references")
-    page = write_report(out, project.course, messages)
-    progress.end(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
-    if progress.ungraded or any(map(graders_failed, rows)):
+    console = Console(highlight=False)
+    with interruptible(goes_on):
+        rows, notes, ungraded = grade_class(submitted, out, run, console)
+    print_class(console, project.course, [r for r in rows if not own or r["student"] in own])
+    page = write_report(out, project)
+    say(console, f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
+    if ungraded:
+        again = f"{NOTHING_PASSES} Run the same command again to grade the rest"
+        notes.append(f"not graded yet: {named(ungraded)}, because {again}")
+    print_notes(console, notes)
+    if ungraded or any(map(graders_failed, rows)):
         raise typer.Exit(1)
 
 
@@ -109,14 +115,11 @@ def report(
 ) -> None:
     """Write OUT/report.html, one page about the class."""
     from ..instructor.people import class_of
-    from ..instructor.report.page import messages_in, write_report
+    from ..instructor.report.page import write_report
     from ..project import find_project
 
-    project = find_project()
     own = class_of(out, None).in_section(section)
-    messages = messages_in(project.graders / "references")
-    page = write_report(out, project.course, messages, section, own)
-    typer.echo(f"{page}")
+    typer.echo(f"{write_report(out, find_project(), section, own)}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -310,8 +313,7 @@ def explain(
         raise CourseError(not_released(course))
     chapter = course.exercise(exercise)[0].name
     refuse_unbuilt(project.graders, course, [chapter])
-    grader = Grader(Setup(project.graders, isolation, private=(submitted,)))
-    try:
+    with closing(Grader(Setup(project.graders, isolation, private=(submitted,)))) as grader:
         grader.start()
         explanation = gather(grader, student, exercise, submitted, out)
         if isinstance(explanation, str):
@@ -322,10 +324,8 @@ def explain(
             typer.echo(for_learner(explanation))
         else:
             print_explanation(Console(highlight=False), explanation, bug_told(exercise))
-        for line in where_files_went(submitted, student, chapter) if not to_send else []:
-            typer.echo(printable(line, len(line)))
-    finally:
-        grader.close()
+    for line in where_files_went(submitted, student, chapter) if not to_send else []:
+        typer.echo(printable(line, len(line)))
 
 
 UNKNOWN_OVERRIDES = "overrides are unknown without --out, so other points may count"

@@ -9,10 +9,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from html import escape
 from pathlib import Path
-
-import torch
 
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status
@@ -50,14 +49,10 @@ def rows_on(folder: Path, chapter: str, tests: Path) -> list[dict]:
 
     tests: the folder of the hidden graders, or of the public checks.
     """
-    torch.set_num_threads(1)
-    grader = Grader(Setup(tests, private=(folder,)))
-    try:
+    with closing(Grader(Setup(tests, private=(folder,)))) as grader:
         grader.start()
         submitted_files = submission_in(folder, chapter, grader.maker.course)
         return [verdict.row() for verdict in grader.grade(submitted_files)]
-    finally:
-        grader.close()
 
 
 def close_to_others(*folders: Path) -> None:
@@ -73,12 +68,10 @@ def gradescope(chapter: str, base: Path) -> None:
     close_to_others(graders, base / "submission", base / "results")
     told = read_json(base / "submission_metadata.json")
     lateness = Lateness(**read_json(graders.parent / DATES))
-    if is_over_limit(told, lateness):
-        rows = rows_on(base / "submission", chapter, Path("exercises").resolve())
-        results = public_results(rows, told, lateness)
-    else:
-        rows = rows_on(base / "submission", chapter, graders)
-        results = results_of(rows, told, lateness)
+    is_over = is_over_limit(told, lateness)
+    tests = graders.parent / "exercises" if is_over else graders
+    rows = rows_on(base / "submission", chapter, tests)
+    results = (public_results if is_over else results_of)(rows, told, lateness)
     results["execution_time"] = round(time.monotonic() - started, 3)
     write_json(base / "results" / "results.json", results)
 
@@ -96,20 +89,29 @@ def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
     output = []
     if lost:
         output = [f"{lost:g} points less: {dated[0]['late_seconds'] / 3600:.1f} hours late."]
-    best = max((float(p.get("score") or 0) for p in earlier(told)), default=0)
+    best = max((float(one.get("score") or 0) for one in earlier(told)), default=0)
     if lateness.attempts == BEST and best > score:
         output.append(f"Your best attempt so far counts: {best:g} points.")
         score = best
-    more = {"extra_data": {HIDDEN_RUN: True}}
-    tests = [gradescope_test(row) for row in dated]
+    return record(score, " ".join(output), dated, lateness) | {"extra_data": {HIDDEN_RUN: True}}
+
+
+def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
+    """Return Gradescope's record for a submission beyond the limit: the public checks' messages.
+
+    The score is that of the latest file that the hidden tests graded.
+    """
+    score = float(hidden_runs(told)[-1].get("score") or 0)
+    output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
+    return record(score, output, rows, lateness)
+
+
+def record(score: float, output: str, rows: list[dict], lateness: Lateness) -> dict:
+    """Return Gradescope's record. Before feedback is released, learners see no test."""
+    tests = [gradescope_test(row) for row in rows]
     if not is_released(lateness):  # a hidden test hides the total too
-        output = [received(rows, lateness)]
+        output = received(rows, lateness)
         tests = [test | {"visibility": "after_published"} for test in tests]
-    return record(score, " ".join(output), tests) | more
-
-
-def record(score: float, output: str, tests: list[dict]) -> dict:
-    """Return Gradescope's record."""
     seen = {"visibility": "visible", "stdout_visibility": "hidden"}
     return {"score": score, "output": output, "tests": tests} | seen
 
@@ -136,21 +138,9 @@ def is_over_limit(told: dict, lateness: Lateness) -> bool:
     """
     if not lateness.hidden_runs_a_day or not told.get("created_at"):
         return False
-    today = in_zone(told["created_at"], lateness.zone or "UTC")[:10]
-    days = [in_zone(one["submission_time"], lateness.zone or "UTC") for one in hidden_runs(told)]
-    return sum(day.startswith(today) for day in days) >= lateness.hidden_runs_a_day
-
-
-def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
-    """Return Gradescope's record for a submission beyond the limit: the public checks' messages.
-
-    The score is that of the latest file that the hidden tests graded.
-    """
-    score = float(hidden_runs(told)[-1].get("score") or 0)
-    if not is_released(lateness):
-        return record(score, received(rows, lateness), [])
-    output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
-    return record(score, output, [gradescope_test(row) for row in rows])
+    times = [told["created_at"], *(one["submission_time"] for one in hidden_runs(told))]
+    today, *days = [in_zone(time, lateness.zone or "UTC")[:10] for time in times]
+    return days.count(today) >= lateness.hidden_runs_a_day
 
 
 def extended(due: str | None, told: dict) -> str | None:
@@ -227,10 +217,8 @@ def prairielearn_results(rows: list[dict]) -> dict:
 
 def read_json(path: Path) -> dict:
     """Return the object in a JSON file; {} if the file is missing. Raises CourseError."""
-    if not path.exists():
-        return {}
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except ValueError:
         told = None
     if not isinstance(told, dict):

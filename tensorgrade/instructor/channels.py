@@ -18,7 +18,7 @@ from ..exchange.stored import refuse_missing, stored_path, without_part
 from ..exchange.stored_key import SUFFIX
 from ..folders import ENGINE, engine_files
 from ..project import Project
-from .dependencies import graders_files
+from .dependencies import graders_files, parcel_of
 
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal packages have equal bytes
 RUN = 0o755 << 16
@@ -72,8 +72,12 @@ def write_channel(system: str, project: Project, chapter: str, out: Path) -> int
     """Write a system's package as a zip, and return its number of files. Raises CourseError."""
     if system not in PARCELS:
         raise CourseError(f"the course system must be one of {', '.join(PARCELS)}, not {system}")
-    refuse_unbuilt(project.graders, project.course, [project.course.chapter(chapter).name])
-    files = PARCELS[system](project, project.course.chapter(chapter))
+    packed = project.course.chapter(chapter)
+    refuse_unbuilt(project.graders, project.course, [packed.name])
+    for folder in (project.graders, project.exercises):
+        for exercise in packed.exercises:
+            refuse_missing(stored_path(folder, packed.name, exercise.name))
+    files = PARCELS[system](project, packed)
     out.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(files.items()):
@@ -127,8 +131,7 @@ def prairielearn(project: Project, chapter: Chapter) -> Files:
 
 
 def public(project: Project, chapter: Chapter) -> Files:
-    """Return the files of the public checks. Raises CourseError if a chapter's are not built."""
-    refuse_unbuilt_chapter(project.exercises, chapter)
+    """Return the files of the public checks."""
     return {
         str(path.relative_to(project.root)): path.read_bytes()
         for path in sorted(project.exercises.rglob("*"))
@@ -151,23 +154,14 @@ def for_chapter(text: str, chapter: Chapter) -> bytes:
 
 def hidden(project: Project, chapter: Chapter) -> Files:
     """Return the graders of one chapter, without its solution, and the course without its seed."""
-    refuse_unbuilt_chapter(project.graders, chapter)
     course = replace(project.course, chapters=(chapter,))
-    files = {
-        name: without_part(path, "sources") if path.suffix == SUFFIX else path.read_bytes()
+    stored = {
+        name: without_part(path, "sources")
         for name, path in graders_files(project.graders, chapter.name).items()
+        if path.suffix == SUFFIX
     }
-    lateness = json.dumps(vars(project.course.lateness), indent=1)
-    return files | {
-        "graders/course.json": course.public_json().encode(),
-        DATES: lateness.encode(),
-    }
-
-
-def refuse_unbuilt_chapter(folder: Path, chapter: Chapter) -> None:
-    """Raise CourseError if the file of an exercise is missing in a folder."""
-    for exercise in chapter.exercises:
-        refuse_missing(stored_path(folder, chapter.name, exercise.name))
+    dates = json.dumps(vars(project.course.lateness), indent=1).encode()
+    return parcel_of(project.graders, course, chapter.name) | stored | {DATES: dates}
 
 
 def engine() -> Files:

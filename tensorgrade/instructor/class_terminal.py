@@ -1,114 +1,73 @@
-"""Show the progress of grading a class: a bar on a terminal, plain lines elsewhere."""
+"""Show on a terminal how the grading of a class goes, and what it found."""
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from ..attempts.verdict import GRADERS_FAILED, TROUBLE, Verdict
+from ..attempts.verdict import GRADERS_FAILED, TROUBLE
 from ..course import Course
 from ..exchange.text import printable, short
-from ..sources.finding import named
-from ..sources.submitted_files import SubmittedFiles
 from ..views.words import plural
-from .grader import NOTHING_PASSES
 
 SECONDS_BETWEEN_LINES = 10
 MOST_LISTED = 12
-LONGEST_NOTE, LONGEST_MESSAGE = 300, 200  # characters; two lines of a wide terminal
+LONGEST_MESSAGE = 200  # characters; two lines of a wide terminal
 STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
+Graded = TypeVar("Graded")
 
 
-class ClassProgress:
-    """A progress display, used as `with ClassProgress() as progress:`.
+def say(console: Console, line: str) -> None:
+    """Print a line, in which nothing is markup."""
+    console.print(Text(line), soft_wrap=True)
 
-    The bar starts after the workers: a thread draws it, and a process with threads cannot fork
-    workers. last_notes are shown again at the end, because notes above scroll away.
-    """
 
-    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic):
-        self.console, self.clock = console or Console(highlight=False), clock
-        self.bar = Progress(
-            TextColumn("grading"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=self.console,
-            transient=True,
-            disable=not self.console.is_terminal,
+def print_notes(console: Console, notes: list[str]) -> None:
+    """Print notes for the instructor."""
+    for note in notes:
+        say(console, f"note: {printable(note, len(note))}")
+
+
+def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Iterator[Graded]:
+    """Yield what is graded, and show its number: a bar on a terminal, lines elsewhere."""
+    if console.is_terminal:
+        # Without a thread for the bar, because a process with threads cannot fork workers.
+        yield from track(
+            graded, "grading", total, auto_refresh=False, console=console, transient=True
         )
-        self.last_line = clock()
-        self.count = self.total = 0
-        self.ungraded: list[str] = []
-        self.last_notes: list[str] = []
-
-    def __enter__(self) -> "ClassProgress":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.bar.stop()
-
-    def begin(self, total: int, left: int, notes: list[str]) -> None:
-        """Print the notes and the number of submissions."""
-        self.note([short(note, LONGEST_NOTE) for note in notes])
-        done = f", {total - left} of them graded before" if left < total else ""
-        self.say(f"{plural(total, 'submission')}{done}")
-        self.total, self.task = left, self.bar.add_task("", total=left)
-
-    def checked_in(self, workers: dict[str, int]) -> None:
-        """Print the number of workers and their isolation."""
-        for isolation, count in workers.items():
-            self.say(f"{plural(count, 'worker')}, isolation {isolation}")
-        self.last_line = self.clock()
-        self.bar.start()
-
-    def advance(self, one: SubmittedFiles, verdicts: list[Verdict] | None) -> None:
-        """Count one more submission, or note that it could not be graded."""
-        if verdicts is None:
-            self.ungraded.append(f"{one.student}/{one.chapter}")
-            return
-        self.count += 1
-        self.bar.update(self.task, advance=1)
-        if not self.console.is_terminal and self.clock() - self.last_line > SECONDS_BETWEEN_LINES:
-            self.last_line = self.clock()
-            self.say(f"{self.count} of {self.total} graded")
-
-    def changed(self, losses: list[dict]) -> None:
-        """Print changed points by cause, in order, because workers finish in any order."""
-        for why in sorted({one["why"] for one in losses}):
-            own = [changed_points(one) for one in losses if one["why"] == why]
-            self.say(f"{why}: points differ in {plural(len(own), 'result')}")
-            for line in sorted(own)[:MOST_LISTED]:
-                self.say(f"  {line}")
-            if len(own) > MOST_LISTED:
-                self.say(f"  … and {len(own) - MOST_LISTED} more")
-
-    def end(self, *lines: str) -> None:
-        """Print the last lines of a run, and the notes that must not be missed."""
-        for line in lines:
-            self.say(line)
-        whose = f"not graded yet: {named(sorted(self.ungraded))}, because {NOTHING_PASSES}"
-        how = "Run the same command again to grade the rest"
-        self.note([*self.last_notes, *([f"{whose} {how}"] if self.ungraded else [])])
-
-    def note(self, notes: list[str]) -> None:
-        """Print notes for the instructor."""
-        for note in notes:
-            self.say(f"note: {printable(note, len(note))}")
-
-    def say(self, line: str) -> None:
-        """Print a line, in which nothing is markup."""
-        self.console.print(Text(line), soft_wrap=True)
+        return
+    last = time.monotonic()
+    for count, one in enumerate(graded, 1):
+        yield one
+        if time.monotonic() - last > SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            say(console, f"{count} of {total} graded")
 
 
-def changed_points(change: dict) -> str:
-    """Return a line with old and new points of an exercise, or of a chapter."""
-    before, now = change["points"]
-    return f"{change['student']}/{change.get('exercise', change['chapter'])}: {before:g} → {now:g}"
+def print_changes(console: Console, losses: list[dict]) -> None:
+    """Print changed points by cause."""
+    for why in sorted({one["why"] for one in losses}):
+        own = [one for one in losses if one["why"] == why]
+        say(console, f"{why}: points of {plural(len(own), 'submission')} differ")
+        told = (f"{o['student']}/{o['chapter']}: {points_in(o['points'])}" for o in own)
+        for line in at_most(list(told)):
+            say(console, line)
+
+
+def points_in(both: list[float]) -> str:
+    """Return points before and after a change."""
+    return " → ".join(map("{:g}".format, both))
+
+
+def at_most(lines: list[str]) -> list[str]:
+    """Return the first lines, indented, and the number of the others."""
+    more = [f"  … and {len(lines) - MOST_LISTED} more"] if len(lines) > MOST_LISTED else []
+    return [f"  {line}" for line in lines[:MOST_LISTED]] + more
 
 
 def in_trouble(row: dict) -> bool:
@@ -161,34 +120,20 @@ def mistakes_line(rows: list[dict]) -> str:
 
 def troubles(rows: list[dict]) -> list[str]:
     """Return a line for each chapter of a learner that could not be graded as usual."""
-    first: dict[tuple[str, str], dict] = {}
+    first: dict[str, dict] = {}
     for row in filter(in_trouble, rows):
-        first.setdefault((row["student"], row["chapter"]), row)
+        first.setdefault(f"{row['student']}/{row['chapter']}", row)
     if not first:
         return []
     files = plural(len(first), "file")
-    lines = [f"\n{files} could not be graded as usual (other learners are not affected):"]
-    for (student, chapter), row in list(first.items())[:MOST_LISTED]:
-        why = f"{row['status']}. {short(row['message'], LONGEST_MESSAGE)}"
-        lines.append(f"  {student}/{chapter} {row['exercise']}: {why}")
-    if len(first) > MOST_LISTED:
-        lines.append(f"  … and {len(first) - MOST_LISTED} more")
-    return lines + to_look_at(rows)
+    told = [
+        f"{whose} {row['exercise']}: {row['status']}. {short(row['message'], LONGEST_MESSAGE)}"
+        for whose, row in first.items()
+    ]
+    title = f"\n{files} could not be graded as usual (other learners are not affected):"
+    return [title, *at_most(told)]
 
 
 def graders_failed(row: dict) -> bool:
     """Return True if the graders themselves failed on a row's file."""
     return row.get("message_id") in GRADERS_FAILED
-
-
-def to_look_at(rows: list[dict]) -> list[str]:
-    """Return advice for files on which the graders themselves failed."""
-    own = [row for row in rows if graders_failed(row)]
-    whose = {f"{row['student']}/{row['chapter']}": row["exercise"] for row in own}
-    if not whose:
-        return []
-    again = f"`tensorgrade explain STUDENT {next(iter(whose.values()))} --submitted …`"
-    return [
-        f"\nThe graders themselves failed on {', '.join(list(whose)[:MOST_LISTED])}.",
-        f"The traceback is above; {again} shows it again. The next run grades them again.",
-    ]

@@ -1,130 +1,79 @@
-"""Grade with the workers of an existing dask scheduler, wherever they run.
+"""Grade with the workers of an existing dask scheduler, to which everything travels as bytes."""
 
-Workers share only the network. Graders and submissions travel as bytes, and verdicts come back as
-records. Every worker, even one that joins later, writes the graders into its own scratch folder.
-"""
-
-import shutil
-import threading
 import uuid
-from collections import Counter
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from pathlib import Path
-
-import torch
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any
 
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..sources.submitted_files import SubmittedFiles
-from .dependencies import graders_files
+from .dependencies import parcel_of
 from .grader import Grader, grade_with
 from .workers import Workers
 
 try:
-    from distributed import Client, KilledWorker, get_worker
+    from distributed import Client, WorkerPlugin, get_worker
 except ImportError as error:
-    raise CourseError(
-        "--scheduler needs dask.distributed: pip install 'tensorgrade[cluster]'"
-    ) from error
+    raise CourseError("--scheduler needs: pip install 'tensorgrade[cluster]'") from error
 
-LONGEST_START, LONGEST_CONNECT = 120, 10
-MOST_AHEAD = 1000  # submissions waiting at the scheduler; about 10 MB
-Parcel = dict[str, bytes]
-GRADERS: dict[str, tuple[Grader, Path]] = {}  # in a worker: by run, with the graders' folder
-ONE_AT_A_TIME = threading.RLock()  # a worker with several threads has one grader
+
+class Graders(WorkerPlugin):
+    """One grader for each worker, even for one that joins later or has several threads."""
+
+    def __init__(self, wanted: Setup, course: Course):
+        self.name, self.wanted = f"tensorgrade-{uuid.uuid4().hex[:12]}", wanted
+        self.files = parcel_of(wanted.tests, course)
+
+    def setup(self, worker: Any) -> None:
+        """Write the graders into a private folder of a worker, and start there. See Grader."""
+        self.folder = TemporaryDirectory(prefix=self.name, dir=worker.local_directory)
+        for name, content in self.files.items():
+            path = Path(self.folder.name, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        self.one_at_a_time = Lock()
+        self.grader = Grader(replace(self.wanted, tests=Path(self.folder.name, "graders")))
+        self.grader.start()
+
+    def teardown(self, worker: Any) -> None:
+        """Delete everything of a run when it is over."""
+        self.grader.close()
+        self.folder.cleanup()
+
+
+def grade_there(name: str, one: SubmittedFiles, last: bool) -> list[Verdict] | None:
+    """In a worker: return the verdicts of a try on one submission."""
+    there: Any = get_worker().plugins[name]
+    with there.one_at_a_time:
+        return grade_with(there.grader, one, last)
 
 
 class ClusterWorkers(Workers):
     """The workers behind a scheduler's address. dask replaces workers that die."""
 
-    lost = (KilledWorker,)
-
     def __init__(self, address: str, setup: Setup, course: Course):
-        self.ahead, self.told = MOST_AHEAD, (uuid.uuid4().hex[:12], setup)
-        self.parcel = pack_graders(setup.tests, course)
+        self.graders = Graders(setup, course)
+        self.ahead = 1000  # they take about 10 MB at the scheduler
         try:
-            self.client = Client(address, set_as_default=False, timeout=LONGEST_CONNECT)
+            self.client = Client(address, set_as_default=False, timeout=10)
+            self.client.wait_for_workers(1, timeout=120)
         except (OSError, ValueError) as error:
-            raise CourseError(f"there is no dask scheduler at {address}: {error}") from None
-
-    def check_in(self) -> dict[str, int]:
-        """Return the number of workers by kind of isolation. Raises CourseError."""
-        try:
-            self.client.wait_for_workers(1, timeout=LONGEST_START)
-        except TimeoutError:
-            raise CourseError("the scheduler has no workers; start some, then try again") from None
-        kinds = self.client.run(isolation_here, *self.told, self.parcel)
-        self.there = self.client.scatter(self.parcel, broadcast=True, hash=False)
-        return dict(Counter(kinds.values()))
+            raise CourseError(f"no dask scheduler with workers at {address}: {error}") from None
+        self.client.register_plugin(self.graders)
+        self.count = len(self.client.scheduler_info(-1)["workers"])
 
     def submit(self, one: SubmittedFiles, last: bool) -> Future[list[Verdict] | None]:
         """Send one submission to a worker."""
-        executor = self.client.get_executor(pure=False)
-        return executor.submit(grade_here, *self.told, self.there, one, last)
-
-    def replace(self, running: set[Future]) -> set[Future]:
-        """Return no futures: dask replaces a lost worker, and the other workers keep theirs."""
-        return set()
+        there = self.client.get_executor(pure=False)
+        return there.submit(grade_there, self.graders.name, one, last)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
+        with self.client:
             if kind is CancelledError:
-                why = "the scheduler stopped; start it again, then run the same command to continue"
-                raise CourseError(why) from None
-            self.client.run(end_here, self.told[0])
-        finally:
-            self.client.close()
-
-
-def isolation_here(run: str, setup: Setup, parcel: Parcel) -> str:
-    """In a worker: return the kind of isolation with which it grades for this run."""
-    return grader_here(run, setup, parcel).maker.warm_up().isolation
-
-
-def grade_here(
-    run: str, setup: Setup, parcel: Parcel, one: SubmittedFiles, last: bool
-) -> list[Verdict] | None:
-    """In a worker: return the verdicts of a try on one submission."""
-    with ONE_AT_A_TIME:
-        return grade_with(grader_here(run, setup, parcel), one, last)
-
-
-def grader_here(run: str, setup: Setup, parcel: Parcel) -> Grader:
-    """In a worker: return its warm grader for this run. Raises CourseError."""
-    with ONE_AT_A_TIME:
-        if run not in GRADERS:
-            torch.set_num_threads(1)
-            folder = Path(get_worker().local_directory) / f"tensorgrade-{run}"
-            grader = Grader(replace(setup, tests=unpack_graders(parcel, folder)))
-            grader.start()
-            GRADERS[run] = grader, folder
-        return GRADERS[run][0]
-
-
-def end_here(run: str) -> None:
-    """In a worker: delete everything of a run when it is over."""
-    grader, folder = GRADERS.pop(run, (None, None))
-    if grader and folder:
-        grader.close()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def pack_graders(graders: Path, course: Course) -> Parcel:
-    """Return the files that grading reads, by path.
-
-    The course is included without its seed and without the rest of `course_config.py`, which may
-    hold a gradebook's password.
-    """
-    files = {name: path.read_bytes() for name, path in graders_files(graders).items()}
-    return files | {"graders/course.json": course.public_json().encode()}
-
-
-def unpack_graders(parcel: Parcel, folder: Path) -> Path:
-    """Write the files into a new private folder, and return the graders' folder in it."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name, content in parcel.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder / "graders"
+                raise CourseError("the scheduler stopped; start it, then run this again") from None
+            self.client.unregister_worker_plugin(self.graders.name)

@@ -15,7 +15,7 @@ deadline, but a chapter with a later deadline keeps it. A line on one chapter ha
     ben,all,,48,accommodation
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,7 +23,7 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..lateness import check_deadline, in_zone, read_time, with_zone, written
 from .roster import NOT_UTF8, read_csv
-from .rules import About, Extension, Key, Override, Rules
+from .rules import About, Key, Row, Rules
 
 OVERRIDES, EXTENSIONS = "overrides.csv", "extensions.csv"
 OVERRIDE_COLUMNS = ("student", "exercise", "points", "reason")
@@ -42,7 +42,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, Line]]:
 
     A missing file has no lines.
     """
-    if not path.is_file():
+    if not path.exists():
         return []
     try:
         return read_csv(path.read_bytes().decode("utf-8-sig"), columns)
@@ -63,9 +63,9 @@ def each_line(path: Path, columns: tuple[str, ...], take: Callable[[Line], None]
             raise CourseError(f"{path}, line {number}: {error}") from None
 
 
-def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
+def read_overrides(out: Path, course: Course) -> dict[Key, Row]:
     """Return all overrides by student, chapter and exercise. Raises CourseError."""
-    found: dict[Key, Override] = {}
+    found: dict[Key, Row] = {}
     said: dict[tuple[str, str], str] = {}
 
     def take(line: Line) -> None:
@@ -78,12 +78,12 @@ def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
     return found
 
 
-def overrides_in(line: Line, course: Course) -> dict[Key, Override]:
+def overrides_in(line: Line, course: Course) -> dict[Key, Row]:
     """Return the decisions of one line. Raises ValueError with a sentence."""
     student, name, points, reason = (line[column] for column in OVERRIDE_COLUMNS)
     if not (student and reason):
         raise ValueError("student and reason must not be empty")
-    override = Override(None if points == EXCUSED else number_in(points), reason)
+    given = None if points == EXCUSED else number_in(points)
     own = [
         (chapter.name, exercise)
         for chapter in course.chapters
@@ -92,14 +92,15 @@ def overrides_in(line: Line, course: Course) -> dict[Key, Override]:
     ]
     if not own:
         raise ValueError(f"the course has no exercise and no chapter {name!r}")
-    if override.points is not None:
+    if given is not None:
         if len(own) > 1:
             why = f"a chapter such as {name} can only be excused"
             raise ValueError(f"{why}; give points to its exercises")
         ((chapter, exercise),) = own
-        if not 0 <= override.points <= exercise.points:
+        if not 0 <= given <= exercise.points:
             most = f"{exercise.points:g} points, not {points}"
             raise ValueError(f"{exercise.name} of {chapter} gives 0 to {most}")
+    override = {"points": given, "reason": reason}
     return {(student, chapter, exercise.name): override for chapter, exercise in own}
 
 
@@ -111,10 +112,10 @@ def number_in(points: str) -> float:
         raise ValueError(f"points must be a number or `{EXCUSED}`, not {points!r}") from None
 
 
-def read_extensions(out: Path, course: Course) -> dict[About, Extension]:
+def read_extensions(out: Path, course: Course) -> dict[About, Row]:
     """Return all extensions, by student and chapter. Raises CourseError."""
-    term: dict[About, Extension] = {}
-    single: dict[About, Extension] = {}
+    term: dict[About, Row] = {}
+    single: dict[About, Row] = {}
 
     def take(line: Line) -> None:
         found = extensions_in(line, course)
@@ -127,7 +128,7 @@ def read_extensions(out: Path, course: Course) -> dict[About, Extension]:
     return term | single
 
 
-def extensions_in(line: Line, course: Course) -> dict[About, Extension]:
+def extensions_in(line: Line, course: Course) -> dict[About, Row]:
     """Return the extensions of one line. Raises ValueError with a sentence."""
     student, name, due, hours, reason = (line[column] for column in EXTENSION_COLUMNS)
     if not (student and reason):
@@ -145,7 +146,7 @@ def extensions_in(line: Line, course: Course) -> dict[About, Extension]:
     later = {c: d for c, d in dues.items() if read_time(d) >= read_time(deadlines[c])}
     if name != ALL and not later:
         raise ValueError(f"{dues[name]} is before the chapter's deadline, {deadlines[name]}")
-    return {(student, chapter): Extension(d, reason) for chapter, d in later.items()}
+    return {(student, c): {"due": due, "reason": reason} for c, due in later.items()}
 
 
 def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
@@ -166,21 +167,16 @@ def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
 
 
 def unknown_learners(rules: Rules, students: Collection[str]) -> list[str]:
-    """Return notes on names in these files that no learner with results has."""
-    return [
-        *unknown(EXTENSIONS, [student for student, _ in rules.extensions], students),
-        *unknown(OVERRIDES, [student for student, *_ in rules.overrides], students),
-    ]
+    """Return notes on names in these files that no learner with results has.
 
-
-def unknown(file: str, named: Iterable[str], students: Collection[str]) -> list[str]:
-    """Return a note on unknown names in an instructor's file, with similar names of learners.
-
-    >>> unknown("overrides.csv", ["adda"], ["ada", "ben"])
-    ['overrides.csv names learners without results: adda (did you mean ada?)']
+    Similar names of learners are added: `adda (did you mean ada?)`.
     """
-    strange = []
-    for name in sorted(set(named) - set(students)):
-        similar = get_close_matches(name, students, n=2)
-        strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
-    return [f"{file} names learners without results: {', '.join(strange)}"] if strange else []
+    notes = []
+    for file, decided in ((EXTENSIONS, rules.extensions), (OVERRIDES, rules.overrides)):
+        strange = []
+        for name in sorted({student for student, *_ in decided} - set(students)):
+            similar = get_close_matches(name, students, n=2)
+            strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
+        if strange:
+            notes.append(f"{file} names learners without results: {', '.join(strange)}")
+    return notes

@@ -27,6 +27,16 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
     }
 
 
+def parcel_of(graders: Path, course: Course, chapter: str = "*") -> dict[str, bytes]:
+    """Return the content of these files and the course, as they travel to other machines.
+
+    The course is included without its seed and without the rest of `course_config.py`, which may
+    hold a gradebook's password.
+    """
+    files = {name: path.read_bytes() for name, path in graders_files(graders, chapter).items()}
+    return files | {"graders/course.json": course.public_json().encode()}
+
+
 def digest_of(graders: Path, course: Course, chapter: str = "*") -> str:
     """Return a digest of everything that affects the grades of a chapter, or of all.
 

@@ -2,8 +2,9 @@
 
 import ast
 import re
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -12,38 +13,28 @@ from rich.text import Text
 
 from ..attempts.attempt import Answer, Attempt
 from ..attempts.pipeline import verdict_or_points
-from ..attempts.results import CheckResult, first_failure
-from ..attempts.scoring import judged_on
+from ..attempts.results import CheckResult, Judged
+from ..attempts.scoring import by_checks, judged_on
 from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
-from ..exchange.cases import spoken
-from ..exchange.observation import Outcome
-from ..exchange.references import Seen
-from ..exchange.text import joined, printable
-from ..judging.diagnosis import Kind, Observations, PublicDiagnosis
-from ..judging.errors import raised
-from ..judging.remarks import remarks
-from ..judging.tensor_comparison import disagreement
-from ..judging.value_comparison import ValueJudge, problem_of, side_by_side
+from ..exchange.text import printable
+from ..judging.diagnosis import Diagnosis
 from ..lateness import in_zone
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import NOTHING, SubmittedFiles
-from ..views.comparison import comparison
+from ..views.note import Note
 from ..views.points import how_earned
 from .decisions import read_rules
 from .grader import Grader
 from .learner_log import change_line, points_changes
 from .points_breakdown import is_changed, points_steps
-from .results import Results, no_results
+from .results import Results
 from .rules import Row, found
 from .teams import read_teams
 
-SHOWN = 3  # cases that differ, which are shown with their values
+SHOWN = 3  # failed checks that are shown with their values
 LONGEST_CODE = 20_000  # characters of a definition; a normal answer has a few hundred
 AROUND = 2  # lines of code shown before and after the line in question
-JUDGED_OTHERWISE = "judged by its "
-COMPARED = ("values", "structure")  # signatures whose results have one right value
-AS_EXPECTED = "as expected"
 
 
 @dataclass(frozen=True)
@@ -51,15 +42,16 @@ class Explanation:
     """The details of a verdict.
 
     row: the row that counts, if OUT has one; otherwise the new one with its late penalty. verdict,
-    checks, part: the results of grading the file in SUBMITTED now. code: the learner's own code for
-    this exercise; "" if there is none. changes: changes of the points that count. difference: a
-    sentence if the row that counts is not what grading found now.
+    checks, attempt: the results of grading the file in SUBMITTED now; the checks show expected
+    values. code: the learner's own code for this exercise; "" if there is none. changes: changes of
+    the points that count. difference: a sentence if the row that counts is not what grading found
+    now.
     """
 
     row: Row
     verdict: Verdict
     checks: list[CheckResult]
-    part: Answer
+    attempt: Attempt
     code: str = ""
     changes: tuple[str, ...] = ()
     difference: str = ""
@@ -88,13 +80,32 @@ def explain(
     return Explanation(
         recorded or course.lateness.applied(verdict.row(), one.submitted),
         verdict,
-        judged.checks,
-        judged.answer,
+        with_values(judged),
+        attempt,
         code_of(grader, attempt, exercise),
         changes,
         difference(recorded, verdict, other) if recorded else "",
         other,
     )
+
+
+def with_values(judged: Judged) -> list[CheckResult]:
+    """Return the checks on an exercise with findings as on public cases: with expected values.
+
+    Names and output that the learner's process reports are left out: they could be codes for the
+    terminal.
+    """
+    answer, attempt = judged.answer, copy(judged.answer.attempt)
+    attempt.references = replace(attempt.references, hidden=False)
+    public = by_checks(Answer(attempt, answer.name, answer.program, answer.claimed, answer.names))
+    again = {one.asks: one.finding for one in public.checks}
+    shown = []
+    for one in judged.checks:
+        finding, told = one.finding, again.get(one.asks)
+        if finding and told and not finding.blames:  # an earlier exercise
+            finding = replace(told, earlier=finding.earlier, trace=list, said=list)
+        shown.append(replace(one, finding=finding))
+    return shown
 
 
 def recorded_row(
@@ -103,8 +114,6 @@ def recorded_row(
     """Return the row that counts, None without one, and a sentence on each change of its points."""
     results, zone = Results(out), course.lateness.zone
     rows = results.rows(read_rules(out, course), course.exercise_names, student)
-    if not (rows or results.attempts()):
-        raise CourseError(no_results(out))
     moved = [one for one in points_changes(results, student) if one["exercise"] == exercise]
     told = tuple(f"{in_zone(one['at'], zone)}: {change_line(one)}." for one in moved)
     return next((row for row in rows if row["exercise"] == exercise), None), told
@@ -175,15 +184,14 @@ def submission_of(
 ) -> SubmittedFiles | None:
     """Return a learner's submission for a chapter; None if there is none. Raises CourseError."""
     teams = read_teams(submitted, course)
-    submissions, _ = find_submissions(submitted, course, share=teams.share)
+    submissions, _ = find_submissions(submitted, course, share=lambda all_: teams.share(all_)[0])
     return next((o for o in submissions if (o.student, o.chapter) == (student, chapter)), None)
 
 
 def print_explanation(console: Console, explanation: Explanation, given: str = "") -> None:
-    """Print the verdict, the code, the checks and all cases.
+    """Print the verdict, the code, and the checks with the values of failed ones.
 
-    given: the mistake in the given code of a find-the-bug exercise, if there is one. If every check
-    only repeats the verdict, it is printed once, and the cases are left out.
+    given: the mistake in the given code of a find-the-bug exercise, if there is one.
     """
     print_verdict(console, explanation)
     if given:
@@ -192,26 +200,31 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
         console.print(Text("\nThe learner's code", "bold"))
         console.print(Padding(Text(explanation.code), (0, 2)))
     print_checks(console, explanation)
-    print_where(console, explanation)
-    if not says_no_more(explanation):
-        print_cases(console, explanation)
+    notes = list(notes_on(explanation))[:SHOWN]
+    for note in notes:
+        console.print()
+        note.print(console)
+    for note in notes[:1]:
+        first = note.finding.find_where()
+        if line := note.line or (first and first.line):
+            print_around(console, explanation.attempt, line)
 
 
-def ran(explanation: Explanation) -> bool:
-    """Return True if there was an answer to run in a readable file."""
-    loaded, part = explanation.part.attempt.loaded, explanation.part
-    there = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
-    return there and explanation.verdict.status != Status.NOT_ATTEMPTED
+def says_more(explanation: Explanation, diagnosis: Diagnosis) -> bool:
+    """Return False if a check failed for the verdict's reason, an error or a missing answer."""
+    verdict = explanation.verdict
+    no_answer = verdict.status in (Status.ERROR, Status.NOT_ATTEMPTED)
+    return not (no_answer and verdict.message_id == diagnosis.name)
 
 
-def says_no_more(explanation: Explanation) -> bool:
-    """Return True if all checks failed for the verdict's reason, an error or a missing answer."""
-    if explanation.verdict.status not in (Status.ERROR, Status.NOT_ATTEMPTED):
-        return False
-    findings = [check.finding for check in explanation.checks]
-    problems = {(found.diagnosis.problem, found.diagnosis.name) for found in findings if found}
-    _, name = problems.pop() if len(problems) == 1 and all(findings) else ("", "")
-    return bool(name) and name == explanation.verdict.message_id
+def notes_on(explanation: Explanation) -> Iterator[Note]:
+    """Yield a note on each problem that failed checks found, as a learner would read it."""
+    seen = set()
+    for finding in (check.finding for check in explanation.checks if check.finding):
+        problem = (*finding.mistakes, "" if finding.mistakes else finding.diagnosis.problem)
+        if problem not in seen and says_more(explanation, finding.diagnosis):
+            seen.add(problem)
+            yield Note(finding)
 
 
 def print_verdict(console: Console, explanation: Explanation) -> None:
@@ -234,7 +247,7 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
 
 def submitted_at(explanation: Explanation) -> str:
     """Return the time of the submission, its team and the deadline, in the course's time zone."""
-    lateness, row = explanation.part.attempt.course.lateness, explanation.row
+    lateness, row = explanation.attempt.course.lateness, explanation.row
     own = row.get("extension", {}).get("due", "")
     due = lateness.shown_deadline(row["chapter"], own)
     deadline = f"; deadline: {due}" if due else ""
@@ -269,20 +282,17 @@ FOR_INSTRUCTORS = "  For you alone; do not send this to learners: it shows hidde
 
 def print_checks(console: Console, explanation: Explanation) -> None:
     """Print each hidden test with its points and the reason if it failed."""
-    said_above = says_no_more(explanation)
-    title = "Checks (all with the result above)" if said_above else "Checks"
-    console.print(Text(f"\n{title}", "bold"))
-    if explanation.part.attempt.references.hidden and not said_above:
+    console.print(Text("\nChecks", "bold"))
+    if explanation.attempt.side.references.hidden:
         console.print(Text(FOR_INSTRUCTORS, "dim"))
     most = explanation.verdict.max_points
     console.print(Text(f"  {how_earned(explanation.checks, most)}"))
     for check in explanation.checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
         console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
-        if check.finding is not None and not said_above:
-            diagnosis = check.finding.diagnosis
-            why = joined(diagnosis.problem, diagnosis.observations.where)
-            console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
+        if check.finding and says_more(explanation, check.finding.diagnosis):
+            why = Text(check.finding.diagnosis.problem, "dim")
+            console.print(Padding(why, (0, 2, 0, 10)))
 
 
 def worth(check: CheckResult) -> str:
@@ -306,99 +316,10 @@ def worth(check: CheckResult) -> str:
     return earned if check.earned > check.points or not check.points else f"{earned} of {points}"
 
 
-def print_where(console: Console, explanation: Explanation) -> None:
-    """Print where the values become wrong, and the code there."""
-    part, first = explanation.part, first_failure(explanation.checks)
-    looked = ran(explanation) and explanation.verdict.status != Status.PASSED
-    found = first.finding.find_where() if looked and first and first.finding else None
-    if found is None or not found.line:
-        return
-    console.print(Text("\nWhere it goes wrong", "bold"))
-    if found.said:
-        console.print(Text(f"  {found.said}"))
-    print_around(console, part, found.line)
-
-
-def print_around(console: Console, part: Answer, line: int) -> None:
+def print_around(console: Console, attempt: Attempt, line: int) -> None:
     """Print a line of the submitted text with the lines around it."""
-    lines = part.attempt.submitted.lines
+    console.print(Text("\nWhere it goes wrong", "bold"))
+    lines = attempt.submitted.lines
     for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
         mark, style = ("→", "bold") if number == line else (" ", "dim")
         console.print(Text(f"  {mark} {number:>4}  {printable(lines[number - 1])}", style))
-
-
-def print_cases(console: Console, explanation: Explanation) -> None:
-    """Print one line for each case, and both sides' values for the first ones that differ."""
-    console.print(Text("\nCases", "bold"))
-    part, left = explanation.part, SHOWN
-    for seen in part.seen:
-        wrong = differences(explanation, seen)
-        state = how_it_went(explanation, seen, wrong)
-        mark, style = ("✓", "green") if state == AS_EXPECTED else ("✗", "bold red")
-        if state.startswith(JUDGED_OTHERWISE):  # no value to compare; the checks above say more
-            mark, style = "·", "dim"
-        console.print(Text.assemble((f"  {mark} ", style), f"{seen.case.name}: {state}"))
-        if wrong and left:
-            left -= 1
-            print_difference(console, wrong[0])
-
-
-def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
-    """Return the results of a case that disagree with the reference, except dropout's pattern."""
-    case, expected, observed = seen
-    if not is_compared(seen):
-        return []
-    wrong = []
-    for name, tensor in sorted(expected.tensors.items()):
-        actual = observed.tensors.get(name)
-        gap = disagreement(actual, tensor, explanation.part.attempt.tolerances)
-        if gap and case.signature in COMPARED:
-            wrong.append(
-                PublicDiagnosis(
-                    Kind(gap.kind),
-                    name,
-                    partial(spoken, case, hidden=False),
-                    actual=actual,
-                    expected=tensor,
-                    differs=gap.differs,
-                    observe=partial(Observations, remarks(case, actual, tensor)),
-                )
-            )
-    judge = ValueJudge(expected, observed, explanation.part.attempt.tolerances)
-    gaps = {name: judge.gap(name) for name in expected.values if case.signature in COMPARED}
-    return wrong + [
-        PublicDiagnosis(
-            Kind.VALUES,
-            problem_of(other, f"{name}{other.place}"),
-            partial(spoken, case, hidden=False),
-            texts=side_by_side(other),
-        )
-        for name, other in gaps.items()
-        if other
-    ]
-
-
-def is_compared(seen: Seen) -> bool:
-    """Return True if a case has a result to compare."""
-    failed = seen.observed.error is not None and seen.case.signature != "error"
-    return seen.observed.status == Outcome.ANSWERED and not failed
-
-
-def how_it_went(explanation: Explanation, seen: Seen, wrong: list[PublicDiagnosis]) -> str:
-    """Return the outcome of one case in a few words."""
-    if seen.observed.status != Outcome.ANSWERED:
-        return seen.observed.status
-    if seen.observed.error and not is_compared(seen):
-        return raised(seen.observed.error, explanation.part.attempt.place)
-    if wrong:
-        return "differs in " + ", ".join(diagnosis.problem for diagnosis in wrong)
-    signature = seen.case.signature
-    return AS_EXPECTED if signature in COMPARED else f"{JUDGED_OTHERWISE}{signature}"
-
-
-def print_difference(console: Console, wrong: PublicDiagnosis) -> None:
-    """Print the call and both sides' values."""
-    remarks = [Text(f"- {remark}") for remark in wrong.observations.remarks]
-    blocks = comparison(wrong, console.width - 8, console.color_system is not None)
-    for line in [Text(f"called  {wrong.called}", "dim"), *remarks, *blocks]:
-        console.print(Padding(line, (0, 2, 0, 6)))

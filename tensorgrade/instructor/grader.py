@@ -1,15 +1,14 @@
 """Grade one chapter of one learner: run all hidden tests, and return one verdict per exercise."""
 
-import ctypes
 import gc
 import logging
-from collections.abc import Callable
+from functools import cache
 
 import torch
 
 from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
-from ..attempts.pipeline import grade as grade_attempt
+from ..attempts.pipeline import grade as verdicts_of
 from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
 from ..attempts.verdict import (
@@ -34,14 +33,6 @@ NOTHING_PASSES = (
 )
 
 
-class NotReady(CourseError):
-    """A worker cannot grade at all; no submission is at fault."""
-
-
-class NotGraded(CourseError):
-    """This machine could not grade a submission, which is not the learner's fault."""
-
-
 class Grader:
     """A course's checks and a fork server for learner code. Each worker has one.
 
@@ -49,17 +40,17 @@ class Grader:
     """
 
     def __init__(self, setup: Setup):
+        torch.set_num_threads(1)
         self.maker = AttemptMaker(setup)
 
-    def start(self) -> str:
-        """Prepare for the first submission, and return the kind of isolation.
+    def start(self) -> None:
+        """Prepare for the first submission.
 
-        Raises NotIsolated, NotStarted, or NotReady if not even a right answer can be graded.
+        Raises NotIsolated, NotStarted, or CourseError if not even a right answer can be graded.
         """
-        isolation = self.maker.warm_up().isolation
+        self.maker.warm_up()
         if not self.canary():
-            raise NotReady(NOTHING_PASSES)
-        return isolation
+            raise CourseError(NOTHING_PASSES)
 
     def canary(self) -> bool:
         """Return True if the solution of an exercise passes here now, so that the machine works.
@@ -85,101 +76,71 @@ class Grader:
     def grade(self, one: SubmittedFiles) -> list[Verdict]:
         """Return verdicts on all exercises of a chapter.
 
-        Raises NotGraded if a process ended or stopped answering twice, and the canary fails too.
+        Raises CourseError if this machine cannot grade the submission now.
         """
-        return self.one_try(one, last=False) or self.one_try(one, last=True) or []
+        verdicts = self.one_try(one, last=False) or self.one_try(one, last=True)
+        if verdicts is None:
+            raise CourseError(f"{one.chapter} of {one.student} is not graded: {NOTHING_PASSES}")
+        return verdicts
 
     def one_try(self, one: SubmittedFiles, last: bool) -> list[Verdict] | None:
-        """Return the verdicts; None if a process ended or stopped answering, unless it is the last.
+        """Return the verdicts; None if a process ended or stopped answering.
 
-        That is a fault of this run until another try proves that it is the learner's. Raises
-        NotGraded at the last try, if a right answer does not pass either.
+        That is a fault of this run until the last try proves that it is the learner's, because a
+        right answer passes at that moment.
         """
-        whose = f"{one.chapter} of {one.student} is not graded"
-        try:
-            verdicts, is_lost = self.try_once(one)
-        except NotStarted as error:
-            if last:
-                raise NotGraded(f"{whose}: {error}") from None
-            return None
-        if is_lost and last and not self.canary():
-            raise NotGraded(f"{whose}: {NOTHING_PASSES}")
-        return None if is_lost and not last else verdicts
-
-    def try_once(self, one: SubmittedFiles) -> tuple[list[Verdict], bool]:
-        """Return the verdicts, and True if a process ended or stopped answering."""
         if one.reason:
-            status, why = Status.ERROR, NO_FILE if one.no_file else UNREADABLE
-            if one.missing:
-                status, why = Status.NOT_ATTEMPTED, NOTHING_SUBMITTED
-            isolation = self.maker.warm_up().isolation
-            return set_aside(one, self.maker.course, status, why, isolation), False
+            return self.without_file(one)
         attempt = self.attempt(one)
-        return self.judge(one.student, attempt), attempt.lab.is_lost
+        try:
+            verdicts = verdicts_of(one.student, attempt)
+            is_lost = attempt.lab.is_lost
+        except NotStarted:
+            return None
+        finally:
+            attempt.lab.close()
+        return verdicts if not is_lost or (last and self.canary()) else None
+
+    def without_file(self, one: SubmittedFiles) -> list[Verdict]:
+        """Return the verdicts on a submission without a readable file."""
+        isolation = self.maker.warm_up().isolation
+        status, why = Status.ERROR, NO_FILE if one.no_file else UNREADABLE
+        if one.missing:
+            status, why = Status.NOT_ATTEMPTED, NOTHING_SUBMITTED
+        return set_aside(one, self.maker.course, status, why, isolation)
 
     def attempt(self, one: SubmittedFiles) -> Attempt:
         """Return a submission as an attempt. An unreadable one gives an attempt too."""
         return self.maker.attempt_from_source(one.chapter, one)
-
-    def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
-        """Run the cases and the checks on the results, and return the verdicts."""
-        try:
-            return grade_attempt(student, attempt)
-        finally:
-            attempt.lab.close()
 
     def close(self) -> None:
         """End the fork server."""
         self.maker.close()
 
 
-GRADER: Grader | None = None
-TROUBLE = "it was never started"
+@cache
+def grader_for(setup: Setup) -> Grader:
+    """Return this process's grader for a setup, started. Raises CourseError."""
+    grader = Grader(setup)
+    grader.start()
+    forget()
+    return grader
 
 
-def start(setup: Setup) -> None:
-    """Initialise a worker process. Errors are reported only when work arrives."""
-    global GRADER, TROUBLE
-    torch.set_num_threads(1)
-    if tune is not None:
-        tune(MMAP_THRESHOLD, LARGE_BLOCK)  # large results return to the system when they are freed
-    try:
-        grader = Grader(setup)
-        grader.start()
-        forget()
-        GRADER = grader
-    except Exception as error:  # an initializer that raises would look like a crash
-        TROUBLE = str(error) or type(error).__name__
-
-
-def check_in() -> str:
-    """Return the kind of isolation of this worker. Raises NotReady."""
-    return ready_grader().maker.warm_up().isolation
-
-
-def grade(one: SubmittedFiles, last: bool) -> list[Verdict] | None:
-    """Return the verdicts of a worker's try on one submission. Raises NotReady."""
-    return grade_with(ready_grader(), one, last)
-
-
-def ready_grader() -> Grader:
-    """Return this process's grader. Raises NotReady."""
-    if GRADER is None:
-        raise NotReady(f"a worker could not start: {TROUBLE}")
-    return GRADER
+def grade(setup: Setup, one: SubmittedFiles, last: bool) -> list[Verdict] | None:
+    """In a worker process: return the verdicts of a try, as `grade_with` does."""
+    return grade_with(grader_for(setup), one, last)
 
 
 def grade_with(grader: Grader, one: SubmittedFiles, last: bool = True) -> list[Verdict] | None:
-    """Return the verdicts of this grader on one submission.
+    """Return the verdicts of a try on one submission; None if this machine could not grade it.
 
-    last: False returns None if another try is needed, True if this machine cannot grade it.
+    Raises CourseError if the course or this machine is at fault, for all learners.
     """
     try:
         return grader.one_try(one, last)
-    except NotGraded:
-        return None
     except CourseError:
-        raise  # the course or this machine is at fault, for all learners
+        raise
     except Exception:  # a fault of the graders on this file, which must not end the run
         logging.exception("%s of %s could not be judged", one.chapter, one.student)
         return set_aside(one, grader.maker.course, Status.ERROR, GRADING_FAILED)
@@ -191,25 +152,10 @@ def forget() -> None:
     """Free everything of the last submission: an attempt and its exercises refer to each other.
 
     The remaining objects (references, fingerprints) are frozen. Otherwise Python would search them
-    after each submission, which would take longer than grading it. Free memory returns to the
-    system, because large results would leave gaps that are too small for others.
+    after each submission, which would take longer than grading it.
     """
     gc.collect()
     gc.freeze()
-    if trim is not None:
-        trim(0)
-
-
-def c_function(name: str) -> Callable[..., int] | None:
-    """Return a function of the C library; None if it is missing, as on Windows."""
-    try:
-        return getattr(ctypes.CDLL(None), name)
-    except (AttributeError, OSError, TypeError):
-        return None
-
-
-trim, tune = c_function("malloc_trim"), c_function("mallopt")
-MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 18  # for mallopt; larger than a normal result
 
 
 def set_aside(

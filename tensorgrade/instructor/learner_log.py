@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..lateness import in_zone
+from .class_terminal import points_in
 from .decisions import read_rules
 from .points_breakdown import late, points
 from .results import Attempt, Results, rows_of
@@ -47,8 +48,7 @@ def points_changes(results: Results, student: str) -> list[Row]:
 
 def change_line(change: Row) -> str:
     """Return a change of a row with its cause."""
-    before, now = change["points"]
-    return f"{change['exercise']} {before:g} → {now:g} ({change['why']})"
+    return f"{change['exercise']} {points_in(change['points'])} ({change['why']})"
 
 
 def standing_line(chapter: str, rows: list[Row], newest: str) -> str:

@@ -5,7 +5,7 @@ rule is what the instructor decided; every command reads the rules again. All fu
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..lateness import BEST, Lateness
@@ -18,31 +18,17 @@ BY_HAND, LATE = "an override", "late work"
 
 
 @dataclass(frozen=True)
-class Extension:
-    """An extended deadline. due: in the format of `read_time`. reason: learners read it too."""
-
-    due: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Override:
-    """A decision. points: None if the exercise is excused. reason: learners read it too."""
-
-    points: float | None
-    reason: str
-
-
-@dataclass(frozen=True)
 class Rules:
     """What the instructor of a course decided.
 
-    extensions: later deadlines of single learners. overrides: points against the graders.
+    extensions: later deadlines of single learners, `due` as for `read_time` and `reason`.
+    overrides: `points` against the graders, None for an excused exercise, and `reason`. Learners
+    read both reasons.
     """
 
     lateness: Lateness = field(default_factory=Lateness)
-    extensions: dict[About, Extension] = field(default_factory=dict)
-    overrides: dict[Key, Override] = field(default_factory=dict)
+    extensions: dict[About, Row] = field(default_factory=dict)
+    overrides: dict[Key, Row] = field(default_factory=dict)
 
 
 def about(row: Row) -> About:
@@ -65,16 +51,11 @@ def counted(attempts: Sequence[list[Row]], rules: Rules) -> list[Row]:
     if rules.lateness.attempts == BEST:
         last = {rows[0]["file"]: number for number, rows in enumerate(attempts)}
         options = [attempts[number] for number in sorted(last.values())]
-    given = extension_of(attempts[-1][0], rules)
+    newest = attempts[-1][0]  # the course system's extension is in its row
+    given = rules.extensions.get(about(newest)) or newest.get("extension")
     dated = [[less_late_penalty(row, rules.lateness, given) for row in rows] for rows in options]
     best = max(reversed(dated), key=lambda rows: sum(row["points"] for row in rows))
     return [overridden(row, rules) for row in best]
-
-
-def extension_of(row: Row, rules: Rules) -> Row | None:
-    """Return a learner's extension: by the instructor, or else by the course system."""
-    given = rules.extensions.get(about(row))
-    return asdict(given) if given else row.get("extension")
 
 
 def less_late_penalty(row: Row, lateness: Lateness, extension: Row | None) -> Row:
@@ -91,10 +72,10 @@ def overridden(row: Row, rules: Rules) -> Row:
         return row
     points, most = found(row), row["max_points"]
     return row | {
-        "points": given.points or 0.0,
-        "max_points": 0.0 if given.points is None else most,
+        "points": given["points"] or 0.0,
+        "max_points": 0.0 if given["points"] is None else most,
         "penalty": 0.0,
-        "override": {"found": points, "of": most, "reason": given.reason},
+        "override": {"found": points, "of": most, "reason": given["reason"]},
     }
 
 
@@ -149,19 +130,20 @@ def decision(row: Row) -> tuple | None:
 def losses(before: Iterable[Row], now: Iterable[Row], moved: Iterable[Row]) -> list[Row]:
     """Return changes that an instructor should see: not those by a file that earns no less.
 
-    A file that earns less is one record for its whole chapter, without an exercise.
+    Each is about a learner's chapter and one cause, with the points before and after of all causes.
     """
-    own = [one for one in moved if one["points"][0] != one["points"][1]]
-    files = dict.fromkeys(about(one) for one in own if one["why"] == OTHER_FILE)
-    sums = {a: [0.0, 0.0] for a in files}
+    sums: dict[About, list[float]] = {}
     for number, rows in enumerate((before, now)):
         for row in rows:
-            if about(row) in sums:
-                sums[about(row)][number] += row["points"]
-    whole = [
-        {"student": a[0], "chapter": a[1], "points": [round(p, 6) for p in points]}
-        for a, points in sums.items()
-        if points[1] < points[0]
+            sums.setdefault(about(row), [0.0, 0.0])[number] += row["points"]
+    causes = {(*about(one), one["why"]) for one in moved}
+    listed = [
+        {"student": s, "chapter": c, "points": [round(p, 6) for p in sums[s, c]], "why": why}
+        for s, c, why in sorted(causes)
     ]
-    others = [one for one in own if one["why"] != OTHER_FILE]
-    return [*others, *(one | {"why": OTHER_FILE} for one in whole)]
+    return [
+        one
+        for one in listed
+        if one["points"][0] > one["points"][1] or one["why"] != OTHER_FILE
+        if one["points"][0] != one["points"][1]
+    ]

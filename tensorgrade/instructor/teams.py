@@ -13,71 +13,54 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..course import Course, CourseError
+from ..course import Course
 from ..folders import write_file
 from ..lateness import read_time
 from ..sources.finding import TEAMS, named
 from ..sources.submitted_files import NOT_SUBMITTED, SubmittedFiles
 from ..views.csv_cells import in_csv
-from .decisions import read_table
+from .decisions import each_line, read_table
 
 COLUMNS = ("student", "team", "chapter")
 About = tuple[str, str]  # student, chapter
 
 
-@dataclass
+@dataclass(frozen=True)
 class Teams:
-    """The teams of a class. of: the team of each member, by learner and chapter.
-
-    After `share`, strangers are members without a folder who are not on the roster, and notes are
-    sentences on members and files.
-    """
+    """The teams of a class. of: the team of each member, by learner and chapter."""
 
     of: dict[About, str] = field(default_factory=dict)
-    strangers: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
-    def with_teammates(
-        self, student: str, submissions: list[SubmittedFiles]
-    ) -> list[SubmittedFiles]:
-        """Return the submissions of a learner, and of the learner's team in each chapter."""
-        found = []
-        for one in submissions:
-            own, team = self.of.get((student, one.chapter)), self.of.get((one.student, one.chapter))
-            if one.student == student or (own and own == team):
-                found.append(one)
-        return found
+    def owner(self, one: SubmittedFiles) -> tuple[str, str]:
+        """Return who submitted a file: a learner, or a team, which has a key of its own."""
+        team = self.of.get((one.student, one.chapter))
+        return (one.student, "") if team is None else ("", team)
 
-    def share(self, submissions: list[SubmittedFiles]) -> list[SubmittedFiles]:
-        """Return the submissions, with one file for all members of a team.
+    def share(self, submissions: list[SubmittedFiles]) -> tuple[list[SubmittedFiles], list[str]]:
+        """Return the submissions, with one file for all members of a team, and notes.
 
         The newest file that can be graded counts, also for members without a file. Members without
         a folder are noted.
         """
-        if not self.of:
-            return submissions
         own = {(one.student, one.chapter): one for one in submissions}
-        self.note_strangers({student for student, _ in own})
-        graded = {chapter for _, chapter in own}
-        for (team, chapter), students in sorted(by_team(self.of).items()):
-            if chapter in graded:
-                nothing = SubmittedFiles("", chapter, reason=NOT_SUBMITTED, missing=True)
-                there = [own.get((student, chapter), nothing) for student in students]
-                counts = max(there, key=rank)
-                if len({one.digest for one in there if not one.missing}) > 1:
-                    what = f"members of team {team} submitted different files for {chapter}"
-                    self.notes.append(f"{what}; the one of {counts.student} counts for all")
-                own |= {(s, chapter): replace(counts, student=s) for s in students}
-        return [own[about] for about in sorted(own)]
-
-    def note_strangers(self, students: set[str]) -> None:
-        """Add a note on members who have no folder and are not on the roster."""
-        self.strangers = sorted({student for student, _ in self.of} - students)
-        if self.strangers:
-            self.notes.append(
-                f"only {TEAMS} names {named(self.strangers)}, who have no folder. They get their "
-                "team's points; correct the file if a name is wrong"
+        students, chapters = {one.student for one in submissions}, {c for _, c in own}
+        notes = []
+        if strangers := sorted({student for student, _ in self.of} - students):
+            notes.append(
+                f"only {TEAMS} names {named(strangers)}, who have no folder. They get their team's "
+                "points; correct the file if a name is wrong"
             )
+        for (team, chapter), members in sorted(by_team(self.of).items()):
+            if chapter not in chapters:
+                continue
+            nothing = SubmittedFiles("", chapter, reason=NOT_SUBMITTED, missing=True)
+            there = [own.get((student, chapter), nothing) for student in members]
+            counts = max(there, key=rank)
+            if len({one.digest for one in there if not one.missing}) > 1:
+                what = f"members of team {team} submitted different files for {chapter}"
+                notes.append(f"{what}; the one of {counts.student} counts for all")
+            own |= {(student, chapter): replace(counts, student=student) for student in members}
+        return [own[about] for about in sorted(own)], notes
 
 
 def rank(one: SubmittedFiles) -> tuple[bool, bool, float]:
@@ -99,21 +82,16 @@ def read_teams(submitted: Path, course: Course) -> Teams:
 
     A team with a single member is left out.
     """
-    if not (submitted / TEAMS).is_file():
-        return Teams()
     term: dict[About, str] = {}
     single: dict[About, str] = {}
-    for number, line in read_table(submitted / TEAMS, COLUMNS[:2]):
-        try:
-            found = memberships(line, course)
-            kind = single if line.get("chapter") else term
-            for about, team in found.items():
-                if kind.get(about, team) != team:
-                    student, other = about[0], kind[about]
-                    raise ValueError(f"{student} is in two teams, {other} and {team}")
-            kind |= found
-        except ValueError as error:
-            raise CourseError(f"{submitted / TEAMS}, line {number}: {error}") from None
+
+    def take(line: dict[str, str]) -> None:
+        kind = single if line.get("chapter") else term
+        for about, team in memberships(line, course).items():
+            if kind.setdefault(about, team) != team:
+                raise ValueError(f"{about[0]} is in two teams, {kind[about]} and {team}")
+
+    each_line(submitted / TEAMS, COLUMNS[:2], take)
     both = term | single
     alone = {key for key, students in by_team(both).items() if len(students) < 2}
     return Teams({about: team for about, team in both.items() if (team, about[1]) not in alone})

@@ -15,6 +15,7 @@ from pathlib import Path
 from ..attempts.setup import Setup
 from ..course import CourseError
 from ..processes import side_by_side
+from ..project import load_course
 from ..sources.submitted_files import SubmittedFiles
 
 TRIES = 2
@@ -30,12 +31,9 @@ def grade(submitted_files: SubmittedFiles, setup: Setup) -> list[dict]:
     """
     key = (setup, newest(setup.tests))
     for _ in range(TRIES):
-        if key not in WARM:
-            forget()
-            WARM[key] = side_by_side(1, start_there, setup)
         try:
             with bare_main():
-                graded = WARM[key].submit(grade_there, submitted_files)
+                graded = warm(key).submit(grade_there, setup, submitted_files)
             return graded.result()
         except BrokenProcessPool:
             forget()
@@ -49,6 +47,14 @@ def newest(graders: Path) -> int:
     """Return the time at which the newest file of the graders was written, in nanoseconds."""
     files = [one for one in graders.rglob("*") if one.suffix in GRADERS]
     return max(one.stat().st_mtime_ns for one in [graders.parent / "course_config.py", *files])
+
+
+def warm(key: tuple) -> Executor:
+    """Return the process for a setup and graders; start it if they are not those of the last."""
+    if key not in WARM:
+        forget()
+        WARM[key] = side_by_side(1)
+    return WARM[key]
 
 
 def forget() -> None:
@@ -68,25 +74,17 @@ def bare_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def start_there(setup: Setup) -> None:
-    """Prepare the grader, in the warm process."""
-    from ..instructor import grader
-
-    grader.start(setup)
-
-
-def grade_there(submitted_files: SubmittedFiles) -> list[dict]:
+def grade_there(setup: Setup, submitted_files: SubmittedFiles) -> list[dict]:
     """Grade a submission in the warm process; return rows of `results.jsonl`.
 
-    Raises NotGraded if this machine cannot, CourseError if the chapter changed since the last
-    build, or whatever error the graders have on this file.
+    Raises CourseError if this machine cannot, or if the chapter changed since the last build, or
+    whatever error the graders have on this file.
     """
     from ..built import refuse_unbuilt
     from ..instructor import grader
 
-    maker = grader.ready_grader().maker
-    refuse_unbuilt(maker.tests, maker.course, [submitted_files.chapter])
+    refuse_unbuilt(setup.tests, load_course(setup.tests), [submitted_files.chapter])
     try:
-        return [verdict.row() for verdict in grader.ready_grader().grade(submitted_files)]
+        return [verdict.row() for verdict in grader.grader_for(setup).grade(submitted_files)]
     finally:
         grader.forget()

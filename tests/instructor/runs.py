@@ -13,8 +13,6 @@ import time
 from concurrent.futures import Future
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,6 +24,7 @@ from tensorgrade.instructor import run as running
 from tensorgrade.instructor.results import NAME, RESULTS, Results
 from tensorgrade.lateness import written
 from tensorgrade.project import load_course
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .. import support
 from ..support import ROOT, Graded
@@ -61,12 +60,11 @@ def wait_for(out: Path, submissions: int, process: subprocess.Popen) -> None:
 
 
 def graded_in(out: Path) -> list[tuple[str, str]]:
-    """Return the learners and chapters that are graded so far, in the order of grading."""
+    """Return the learners and chapters that are graded so far."""
     try:
-        own = [attempts[-1] for attempts in Results(out).attempts().values()]
+        return list(Results(out).attempts())
     except support.CourseError:  # the run has not made the file yet
         return []
-    return [(one.student, one.chapter) for one in sorted(own, key=lambda one: one.number)]
 
 
 # --- rows without any run ----------------------------------------------------------------------
@@ -77,9 +75,14 @@ def put_rows(out: Path, rows: list[dict]) -> None:
     out.mkdir(exist_ok=True)
     for name in (NAME, RESULTS):
         (out / name).unlink(missing_ok=True)
-    whose = itemgetter("student", "chapter")
-    grouped = groupby(sorted(rows, key=whose), whose)
-    Results(out, writes=True).add(COURSE.name, [list(own) for _, own in grouped])
+    found: dict[SubmittedFiles, list[dict]] = {}
+    for one in rows:
+        whose = one["student"], one["chapter"]
+        file = SubmittedFiles(*whose, content=one["student"].encode("utf-8", "surrogateescape"))
+        found.setdefault(file, []).append(one)
+    results = Results(out, writes=True)
+    results.expect({one: {} for one in found}, [], is_whole=True)
+    results.add(COURSE.name, "", found)
 
 
 def row(student: str, number: int = 0, status: str = "passed", share: float = 1.0, **more) -> dict:
@@ -95,8 +98,6 @@ def row(student: str, number: int = 0, status: str = "passed", share: float = 1.
         "mistakes": [],
         "message": "Right.",
         "isolation": "sandbox",
-        "file": "",
-        "graders": "",
     }
     return found | more
 
@@ -116,14 +117,11 @@ class ByContent:
     graders have a fault. ends: learners whose files this machine cannot grade now.
     """
 
-    lost, ahead = (), 1
+    count = ahead = 1
 
     def __init__(self, course, left: float, finds: dict, fails: bool, ends: set[str]):
         self.course, self.left, self.finds, self.fails = course, left, finds, fails
         self.ends = ends
-
-    def check_in(self) -> dict[str, int]:
-        return {"none": 1}
 
     def submit(self, one, last: bool) -> Future:
         if self.left <= 0:

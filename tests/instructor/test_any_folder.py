@@ -124,5 +124,5 @@ def test_any_folder(tmp_path_factory, learners):
     done = run_here("report", out, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert (out / "report.html").stat().st_size < (100 << 10) + 10_000 * len(graded.rows)
-    left = {"results.jsonl", "results.sqlite", "in-use", "report.html"}
+    left = {"results.jsonl", "results.sqlite", "report.html"}
     assert {path.name for path in out.iterdir()} == left

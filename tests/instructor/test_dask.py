@@ -91,5 +91,5 @@ def test_a_cluster_gives_the_same_rows_even_if_a_worker_is_killed(tmp_path):
         cluster.end()
     process = begin_grading(submitted, tmp_path / "none", "--scheduler", "tcp://127.0.0.1:9")
     said, _ = process.communicate(timeout=300)
-    assert process.returncode == 2 and "no dask scheduler at tcp://127.0.0.1:9" in said
+    assert process.returncode == 2 and "no dask scheduler with workers at tcp://127.0.0.1:9" in said
     assert "Traceback" not in said

@@ -3,13 +3,12 @@
 import ast
 import os
 import random
-import weakref
 from dataclasses import replace
 
 import pytest
 
 from tensorgrade.attempts.verdict import Status
-from tensorgrade.instructor.grader import Grader, forget, grade_with
+from tensorgrade.instructor.grader import forget, grade_with
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..support import ROOT, amount
@@ -37,21 +36,6 @@ def resident() -> int:
     """The bytes of memory that this process has."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def test_nothing_of_a_submission_is_kept(judge, monkeypatch):
-    grader = judge.grader(False)
-    made = []
-    attempt = Grader.attempt
-
-    def remembered(self, submitted_files):
-        one = attempt(self, submitted_files)
-        made.append(weakref.ref(one))
-        return one
-
-    monkeypatch.setattr(Grader, "attempt", remembered)
-    grade_with(grader, submitted_files(returning("torch.rand(9)", "inputs", "[1, 2]")))
-    assert [ref() for ref in made] == [None]
 
 
 def test_all_replies_of_a_submission_have_one_bound(judge, monkeypatch):

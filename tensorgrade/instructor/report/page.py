@@ -8,16 +8,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import StrictUndefined
 from markupsafe import Markup, escape
 
 from ...attempts.verdict import NO_FILE, NOTHING_SUBMITTED, Status
 from ...course import Chapter, Course
 from ...folders import write_file
 from ...lateness import in_zone
+from ...project import Project
 from ...recognition.fingerprints import read_mistakes
 from ...sources.submitted_files import NOTHING
-from ...views.words import plural, with_code
+from ...views.pages import pages_in
+from ...views.words import plural
 from ..class_terminal import in_trouble
 from ..folder_names import safe
 from ..groups import groups_of
@@ -35,13 +37,6 @@ STATES = {
     "timeout": ("∞", "timed out"),
     "killed": ("⊘", "was killed"),
 }
-PAGES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 
 
 def breakable(name: str) -> Markup:
@@ -53,18 +48,33 @@ def breakable(name: str) -> Markup:
     return escape(name).replace("_", Markup("_<wbr>"))
 
 
-PAGES.filters["points"] = "{:g}".format
-PAGES.filters["percent"] = "{:.0%}".format
-PAGES.filters["late"] = late
-PAGES.filters["of"] = plural
-PAGES.filters["breakable"] = breakable
-PAGES.filters["with_code"] = with_code
-PAGES.filters["said"] = decision_sentence
-PAGES.filters["points_steps"] = points_steps
-PAGES.filters["in_zone"] = in_zone
-PAGES.tests["changed"] = is_changed
-PAGES.tests["loaded"] = lambda rows: any(row["status"] != Status.ERROR for row in rows)
-PAGES.tests["missing"] = lambda row: is_missing(row)
+def is_missing(row: dict) -> bool:
+    """Return True if a row exists only because the learner submitted nothing."""
+    return row.get("message_id") == NOTHING_SUBMITTED
+
+
+def is_without_file(row: dict) -> bool:
+    """Return True if the learner submitted something, but not the chapter's file."""
+    return row.get("message_id") == NO_FILE
+
+
+PAGES = pages_in(Path(__file__).parent)
+PAGES.undefined = StrictUndefined
+PAGES.filters |= {
+    "points": "{:g}".format,
+    "percent": "{:.0%}".format,
+    "late": late,
+    "of": plural,
+    "breakable": breakable,
+    "said": decision_sentence,
+    "points_steps": points_steps,
+    "in_zone": in_zone,
+}
+PAGES.tests |= {
+    "changed": is_changed,
+    "loaded": lambda rows: any(row["status"] != Status.ERROR for row in rows),
+    "missing": is_missing,
+}
 
 
 def messages_in(references: Path) -> dict[str, str]:
@@ -76,24 +86,22 @@ def messages_in(references: Path) -> dict[str, str]:
 
 
 def write_report(
-    out: Path,
-    course: Course,
-    messages: Mapping[str, str],
-    section: str = "",
-    learners: Collection[str] = (),
+    out: Path, project: Project, section: str = "", learners: Collection[str] = ()
 ) -> Path:
     """Write the page for a folder of results, and return its path. Raises CourseError.
 
-    messages: the course's messages about mistakes, by name. Other mistakes show the message that a
-    learner got. section: the name of the section whose learners these are.
+    section: the name of the section whose learners these are.
     """
+    course, messages = project.course, messages_in(project.graders / "references")
     every = rows_of(out, course)
-    results, rows = Results(out), [r for r in every if not learners or r["student"] in learners]
-    view = class_view(course, rows, identical_files(every, learners))
-    view["waiting"] = sum(1 for a in results.waiting() if not learners or a[0] in learners)
-    for one in view["mistakes"]:
-        one["message"] = messages.get(one["name"], one["message"])
-    view["groups"] = groups_of(rows, results.codes())[:MOST_GROUPS]
+    rows = [row for row in every if not learners or row["student"] in learners]
+    codes = {row["group"]: row["code"] for row in reversed(rows) if row.get("code")}
+    waiting = [a for a in Results(out).waiting() if not learners or a[0] in learners]
+    view = class_view(course, rows, identical_files(every, learners)) | {
+        "waiting": len(waiting),
+        "mistakes": mistake_counts(rows, messages),
+        "groups": groups_of(rows, codes)[:MOST_GROUPS],
+    }
     page = PAGES.get_template("page.html").render(view, states=STATES)
     path = out / f"report{f'-{safe(section)}' if section else ''}.html"
     # Characters that cannot be UTF-8, such as in names of folders, become "?".
@@ -113,11 +121,12 @@ def identical_files(rows: list[dict], learners: Collection[str]) -> list[dict]:
         if row["status"] != Status.NOT_ATTEMPTED and not row["file"].startswith(NOTHING):
             owner = f"team {row['team']}" if row.get("team") else row["student"]
             owners[row["chapter"], row["file"]][row["student"]] = owner
-    return [
+    found = [
         {"chapter": chapter, "students": sorted(own)}
         for (chapter, _), own in owners.items()
         if len({*own.values()}) > 1 and (not learners or own.keys() & set(learners))
     ]
+    return sorted(found, key=lambda group: (group["chapter"], -len(group["students"])))
 
 
 BINS = 10
@@ -169,16 +178,6 @@ def in_no_order(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_missing(row: dict) -> bool:
-    """Return True if a row exists only because the learner submitted nothing."""
-    return row.get("message_id") == NOTHING_SUBMITTED
-
-
-def is_without_file(row: dict) -> bool:
-    """Return True if the learner submitted something, but not the chapter's file."""
-    return row.get("message_id") == NO_FILE
-
-
 def submissions_in(rows: Iterable[dict]) -> int:
     """Return the number of submissions that have these rows."""
     return len({(row["student"], row["chapter"]) for row in rows})
@@ -187,13 +186,11 @@ def submissions_in(rows: Iterable[dict]) -> int:
 def class_view(course: Course, rows: list[dict], identical: list[dict]) -> dict:
     """Return the data for the template."""
     submitted = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
-    order = [chapter.name for chapter in submitted]
     most = sum(chapter.points for chapter in submitted)
     people = people_of(rows, most)
     troubled = [row for row in rows if in_trouble(row)]
     shares = [person.share for person in people.values()]
     there = [row for row in rows if not (is_missing(row) or is_without_file(row))]
-    identical.sort(key=lambda group: (order.index(group["chapter"]), -len(group["students"])))
     return {
         "course": course,
         "people": list(people.values()),
@@ -204,10 +201,8 @@ def class_view(course: Course, rows: list[dict], identical: list[dict]) -> dict:
         "late": submissions_in(row for row in rows if row.get("late_seconds")),
         "median": median(shares) if shares else 0.0,
         "bins": bins(shares),
-        "chapters": [(c, exercise_counts(c, rows, len(people))) for c in submitted],
-        "averages": [averages(chapter, rows) for chapter in submitted],
+        "chapters": [chapter_view(chapter, rows, len(people)) for chapter in submitted],
         "hardest": hardest(rows),
-        "mistakes": mistake_counts(rows),
         "helped": needing_help(people),
         "trouble": troubles(troubled, people),
         "troubled": submissions_in(troubled),
@@ -228,29 +223,30 @@ def bins(shares: list[float]) -> list[int]:
     return [counts[number] for number in range(BINS)]
 
 
-def exercise_counts(chapter: Chapter, rows: list[dict], learners: int) -> list[dict]:
-    """Return for each exercise how many learners passed, tried without passing, and never began."""
+def chapter_view(chapter: Chapter, rows: list[dict], learners: int) -> dict:
+    """Return a chapter's mean share of the points, its submissions, and counts by exercise.
+
+    The counts say how many learners passed, tried without passing, and never began.
+    """
+    own = [row for row in rows if row["chapter"] == chapter.name]
+    statuses = defaultdict(list)
+    for row in own:
+        statuses[row["exercise"]].append(row["status"])
     counts = []
-    for exercise in chapter.exercises:
-        own = [row["status"] for row in rows if row["exercise"] == exercise.name]
-        passed = own.count("passed")
-        tried = len(own) - passed - own.count("not_attempted")
+    for name in (exercise.name for exercise in chapter.exercises):
+        passed = statuses[name].count("passed")
+        tried = len(statuses[name]) - passed - statuses[name].count("not_attempted")
         never = learners - passed - tried
-        counts.append({"name": exercise.name, "passed": passed, "tried": tried, "never": never})
-    return counts
-
-
-def averages(chapter: Chapter, rows: list[dict]) -> dict:
-    """Return a chapter's title, mean share of the points, and numbers of submissions."""
-    own = [row for row in rows if row["chapter"] == chapter.name and row["max_points"]]
-    most = total(own, "max_points")
-    missing = submissions_in(filter(is_missing, own))
+        counts.append({"name": name, "passed": passed, "tried": tried, "never": never})
+    asked = [row for row in own if row["max_points"]]  # not excused
+    missing = submissions_in(filter(is_missing, asked))
     return {
         "title": chapter.title,
-        "share": total(own) / most if most else 0.0,
-        "submitted": submissions_in(own) - missing,
+        "counts": counts,
+        "share": total(asked) / (total(asked, "max_points") or 1),
+        "submitted": submissions_in(asked) - missing,
         "missing": missing,
-        "late": submissions_in(row for row in own if row.get("late_seconds")),
+        "late": submissions_in(row for row in asked if row.get("late_seconds")),
     }
 
 
@@ -272,36 +268,35 @@ def hardest(rows: list[dict]) -> list[dict]:
     return sorted((o for o in listed if o["share"] < 1), key=lambda o: o["share"])[:MOST_HARD]
 
 
-def mistake_counts(rows: list[dict]) -> list[dict[str, Any]]:
+def mistake_counts(rows: list[dict], messages: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the most frequent mistakes: name, number of learners, exercises and message.
 
-    The message is the shortest one, which has the fewest remarks on other faults.
+    messages: by name. Of another mistake it is the shortest message that a learner got, which has
+    the fewest remarks on other faults.
     """
     made: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         for name in row["mistakes"]:
             made[name].append(row)
-    counts: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "count": len({row["student"] for row in own}),
-            "where": sorted({row["exercise"] for row in own}),
-            "message": min(
-                (r["message"] for r in own if len(r["mistakes"]) == 1), key=len, default=""
-            ),
-        }
-        for name, own in made.items()
-    ]
+    counts: list[dict[str, Any]] = []
+    for name, own in made.items():
+        told = [row["message"] for row in own if len(row["mistakes"]) == 1]
+        counts.append(
+            {
+                "name": name,
+                "count": len({row["student"] for row in own}),
+                "where": sorted({row["exercise"] for row in own}),
+                "message": messages.get(name) or min(told, key=len, default=""),
+            }
+        )
     return sorted(counts, key=lambda one: (-one["count"], one["name"]))[:MOST_MISTAKES]
 
 
 def needing_help(people: dict[str, Person]) -> dict:
     """Return the learners with few points, fewest first, each with the reasons."""
-    low = sorted(
-        (p for p in people.values() if p.most and p.share < NEEDS_HELP),
-        key=lambda p: (p.share, p.name),
-    )
-    listed = [{"person": p, "why": obstacles(p)} for p in low[:ENOUGH_HELP]]
+    low = [person for person in people.values() if person.most and person.share < NEEDS_HELP]
+    low.sort(key=lambda person: (person.share, person.name))
+    listed = [{"person": person, "why": obstacles(person)} for person in low[:ENOUGH_HELP]]
     return {"listed": listed, "more": len(low) - len(listed), "below": NEEDS_HELP}
 
 
@@ -312,10 +307,9 @@ def obstacles(person: Person) -> str:
     broken = sum(map(in_trouble, rows))
     seen = Counter(row["status"] for row in rows)
     wrong = len(rows) - seen["passed"] - seen["not_attempted"] - broken
+    counts = {"not begun": seen["not_attempted"], "wrong": wrong, "could not be graded": broken}
     told = [f"no submission for {plural(absent, 'chapter')}"] if absent else []
-    words = ("not begun", "wrong", "could not be graded")
-    counts = zip((seen["not_attempted"], wrong, broken), words, strict=True)
-    told += [f"{count} {word}" for count, word in counts if count]
+    told += [f"{count} {word}" for word, count in counts.items() if count]
     made = Counter(name for row in person.rows for name in row["mistakes"])
     again = ", ".join(name for name, count in made.items() if count > 1)
     return ", ".join(told) + (f"; repeatedly: {again}" if again else "")
