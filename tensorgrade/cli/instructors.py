@@ -138,7 +138,7 @@ def collect(
     from rich.console import Console
 
     from ..instructor.collect import collect as sort_download
-    from ..instructor.collect_notes import table
+    from ..instructor.collect import table
     from ..instructor.people import copy_of, read_people
     from ..instructor.roster import read_roster
     from ..project import find_project

@@ -1,6 +1,7 @@
 """Read the columns and dates of Moodle's grading worksheet in common languages."""
 
 import re
+from contextlib import suppress
 from datetime import datetime
 
 # English names of the columns, with those of German, French, Spanish, Italian, Dutch and Portuguese
@@ -44,7 +45,7 @@ ENGLISH = {name.strip(): english for english, names in COLUMNS.items() for name 
 IDENTIFIER = "identifier"
 UNNAMED = ("id", IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
 WORKSHEETS_OWN = {name for name in COLUMNS if "grade" in name or "(" in name or "feedback" in name}
-NUMBERED = re.compile(r"(\D*[^\d\s])( ?)(\d{1,18})")  # German worksheets have no space
+NUMBERED = re.compile(r"(\D*[^\d\s] ?)(\d{1,18})")  # German worksheets have no space
 NO = {"no", "nein", "non", "nee", "não"}
 MONTHS = (
     "january januar janvier enero gennaio januari janeiro jänner",
@@ -61,8 +62,19 @@ MONTHS = (
     "december dezember décembre diciembre dicembre dezembro",
 )
 MONTH = {name: number for number, names in enumerate(MONTHS, 1) for name in names.split()}
-TIME = re.compile(r"\b(\d{1,2})[:h.](\d\d)(?::(\d\d))?\s*([ap])?\.?\s*m?\b", re.IGNORECASE)
-ISO = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+WORD = rf"\b(?P<month>{'|'.join(sorted(MONTH, key=len, reverse=True))})"
+TIME = (
+    r"\D{1,12}(?P<hour>\d{1,2})[:h.](?P<minute>\d\d)(:(?P<second>\d\d))?"
+    r"(\s*(?P<half>[ap])\.?\s?m\b)?"
+)
+DATES = [
+    re.compile(date + TIME)
+    for date in (
+        r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)",
+        rf"\b(?P<day>\d{{1,2}})[.ºª]?\s+(de\s+)?{WORD}\s+(de\s+)?(?P<year>\d{{4}})",
+        rf"{WORD}\s+(?P<day>\d{{1,2}}),?\s+(?P<year>\d{{4}})",
+    )
+]
 # The status of files that a learner has not submitted yet.
 DRAFT = re.compile(r"(draft|entwurf|brouillon|borrador|bozza|concept|rascunho)\b", re.IGNORECASE)
 
@@ -93,8 +105,7 @@ def has_identifiers(names: list[str], cells: list[str]) -> bool:
     >>> has_identifiers(["username", "grade"], ["s12", "s13"])
     False
     """
-    found = [NUMBERED.fullmatch(cell) for cell in cells]
-    words = {one[1] + one[2] if one else "" for one in found}
+    words = {found[1] if (found := NUMBERED.fullmatch(cell)) else "" for cell in cells}
     if len(words) != 1 or "" in words:
         return False
     known = {ENGLISH.get(name, name) for name in names[1:]} & WORKSHEETS_OWN
@@ -104,7 +115,7 @@ def has_identifiers(names: list[str], cells: list[str]) -> bool:
 def number_of(identifier: str) -> str:
     """Return the number of a participant in any language; "" if there is none."""
     found = NUMBERED.fullmatch(identifier)
-    return found[3] if found else ""
+    return found[2] if found else ""
 
 
 def read_date(text: str) -> datetime | None:
@@ -117,31 +128,13 @@ def read_date(text: str) -> datetime | None:
     >>> str(read_date("2026-10-05 2:30 PM")), read_date("10/5/2026, 2:30 PM")
     ('2026-10-05 14:30:00', None)
     """
-    day = day_in(text)
-    time = next(iter(reversed([*TIME.finditer(ISO.sub(" ", text))])), None)
-    if day is None or time is None:
-        return None
-    hour, minute, second = int(time[1]), int(time[2]), int(time[3] or 0)
-    if time[4]:
-        hour = hour % 12 + (12 if time[4].lower() == "p" else 0)
-    try:
-        return datetime(*day, hour, minute, second)
-    except ValueError:
-        return None
-
-
-def day_in(text: str) -> tuple[int, int, int] | None:
-    """Return year, month and day; None if they are not found."""
-    if found := ISO.search(text):
-        return int(found[1]), int(found[2]), int(found[3])
-    plain = text.casefold()
-    months = [word for word in re.findall(r"[^\W\d]+", plain) if word in MONTH]
-    if len(months) != 1:
-        return None
-    before, _, after = plain.partition(months[0])
-    ahead = re.search(r"(?<!\d)(\d{1,2})[.ºª]?\s+(?:de\s+)?$", before)
-    named_day = ahead or re.match(r"\s+(\d{1,2})(?![\d:])", after)
-    named_year = re.search(r"(?<!\d)\d{4}(?!\d)", after)
-    if named_day is None or named_year is None:
-        return None
-    return int(named_year[0]), MONTH[months[0]], int(named_day[1])
+    for date in DATES:
+        if found := date.search(text.casefold()):
+            hour, half = int(found["hour"]), found["half"]
+            if half:
+                hour = hour % 12 + (12 if half == "p" else 0)
+            month = MONTH.get(found["month"]) or int(found["month"])
+            with suppress(ValueError):
+                day = int(found["year"]), month, int(found["day"])
+                return datetime(*day, hour, int(found["minute"]), int(found["second"] or 0))
+    return None

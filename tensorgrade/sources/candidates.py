@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..course import Limits
 from ..exchange.text import printable
@@ -26,7 +25,6 @@ KINDS = {"py": "py", "txt": "py", "py.txt": "py", "ipynb": "ipynb", "ipynb.txt":
 CODE = ("ipynb", "py")
 ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 DEEPEST = 3  # folders between the learner's and the file
-MOST_FILES = 300
 MOST_MEMBERS = 1000
 MOST_ZIPS = 20  # zips that are opened for one learner
 MOST_LEFT = 2  # versions that do not count, or archives in one zip, that are listed by name
@@ -44,16 +42,23 @@ class NotRead(Exception):
 class File:
     """A file of a learner.
 
-    path: with slashes. read: returns the content, or one byte more than asked for if it is longer;
-    raises NotRead. time: seconds since 1970; 0 if unknown. turn: the course system's number of a
-    submission, which is larger for later ones. origin: what the caller knows about the file.
+    path: the learner's own, with slashes. read: returns the content, or one byte more than asked
+    for if it is longer; raises NotRead. time: seconds since 1970; 0 if unknown. turn: the course
+    system's number of a submission, which is larger for later ones.
+
+    In a download also: people: whose it is. above: the beginning of the path there. submitted: the
+    time as a text, "" if unknown. team: of several people. late: the system marks it as late.
     """
 
     path: str
     read: Callable[[int], bytes] = field(compare=False)
     time: float = 0.0
     turn: int = 0
-    origin: Any = field(default=None, compare=False)
+    people: tuple[dict[str, str], ...] = field(default=(), compare=False)
+    above: str = ""
+    submitted: str = ""
+    team: str = ""
+    late: bool = False
 
     @property
     def name(self) -> str:
@@ -85,93 +90,90 @@ class Candidate:
         """The path on one line."""
         return shown(self.file.path)
 
+    def age(self, latest: float) -> tuple[float, int, int, bool]:
+        """Return the sort key of versions: the time, the system's number, and that of a copy."""
+        time = latest if latest - self.file.time < SAME_MOMENT else self.file.time
+        return time, self.file.turn, self.copy, self.is_exact
+
 
 @dataclass
 class Found:
-    """The candidates among a learner's files. damaged: zips. closed: archives, not opened."""
+    """What a learner's files may be. others: no candidate. unopened: the paths of archives."""
 
     candidates: list[Candidate] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
-    closed: list[str] = field(default_factory=list)
+    others: list[File] = field(default_factory=list)
+    unopened: list[str] = field(default_factory=list)
 
     def of(self, chapter: str, kind: str = "") -> list[Candidate]:
         """Return the candidates of a chapter, the one that counts first."""
         own = [c for c in self.candidates if c.chapter == chapter and kind in ("", c.kind)]
         latest = max((one.file.time for one in own), default=0.0)
-        return sorted(own, key=lambda one: age(one, latest), reverse=True)
-
-
-def age(one: Candidate, latest: float) -> tuple[float, int, int, bool]:
-    """Return the sort key of versions: the time, the system's number, and that of a copy."""
-    time = latest if latest - one.file.time < SAME_MOMENT else one.file.time
-    return time, one.file.turn, one.copy, one.is_exact
+        return sorted(own, key=lambda one: one.age(latest), reverse=True)
 
 
 def are_tied(first: Candidate, second: Candidate) -> bool:
     """Return True if nothing decides which of two versions is newer."""
     latest = max(first.file.time, second.file.time)
-    return first.kind == second.kind and age(first, latest) == age(second, latest)
+    return first.age(latest) == second.age(latest)
 
 
 def candidates_in(files: Iterable[File], chapters: Collection[str], limits: Limits) -> Found:
     """Return the candidates for these chapters among a learner's files, also those in zips."""
     found, zips = Found(), 0
     for file in files:
-        name = file.name.lower()
+        before, name = len(found.candidates), file.name.lower()
         if name.endswith(ARCHIVES):
-            found.closed.append(shown(file.path))
+            found.unopened.append(shown(file.path))
         elif name.endswith(".zip") and (zips := zips + 1) <= MOST_ZIPS:
             add_zip(found, file, chapters, limits)
-        elif name_is := meaning(file.path, chapters):
-            found.candidates.append(Candidate(*name_is[:2], file, name_is[2]))
+        elif candidate := meaning(file, chapters):
+            found.candidates.append(candidate)
+        if len(found.candidates) == before:
+            found.others.append(file)
     return found
 
 
 def add_zip(found: Found, file: File, chapters: Collection[str], limits: Limits) -> None:
-    """Add the candidates in a zip, or say why there are none. A zip in a zip stays closed."""
+    """Add the candidates in a zip. A zip in a zip stays closed."""
     try:
         content = file.read(limits.file_bytes)
         if len(content) > limits.file_bytes or content.count(MEMBER) > MOST_MEMBERS:
-            return
+            raise NotRead("is too large")
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
     except (NotRead, *NO_ARCHIVE):
-        found.damaged.append(shown(file.path))
+        found.unopened.append(shown(file.path))
         return
     inner = [one.filename for one in members if one.filename.lower().endswith((".zip", *ARCHIVES))]
-    found.closed += [shown(f"{file.path}/{name}") for name in inner[:MOST_LEFT]]
+    found.unopened += [shown(f"{file.path}/{name}") for name in inner[:MOST_LEFT]]
     for info in members:
-        parts = info.filename.split("/")
-        name_is = meaning(info.filename, chapters) if all(map(is_visible, parts)) else None
-        if name_is and not stat.S_ISLNK(info.external_attr >> 16):
+        if stat.S_ISLNK(info.external_attr >> 16):
+            continue
+        if all(map(is_visible, info.filename.split("/"))):
             read = partial(read_member, content, info.filename)
             inside = replace(file, path=f"{file.path}/{info.filename}", read=read)
-            found.candidates.append(Candidate(*name_is[:2], inside, name_is[2]))
+            found.candidates += filter(None, [meaning(inside, chapters)])
 
 
-def meaning(path: str, chapters: Collection[str]) -> tuple[str, str, int] | None:
-    """Return the chapter and the kind that a file's name shows, and the number of a copy.
+def meaning(file: File, chapters: Collection[str]) -> Candidate | None:
+    """Return the candidate that a file is by its name; None if it names no chapter.
 
-    None for other names, and for the substitutes that learners were given: these have an earlier
-    chapter's name, and are in `given/<chapter>/` of the kit.
+    None also for the substitutes that learners were given: these have an earlier chapter's name,
+    and are in `given/<chapter>/` of the kit.
 
-    >>> meaning("CH1 (1).py", ["ch1"]), meaning("a/ch1 - Copy.ipynb", ["ch1"])
-    (('ch1', 'py', 1), ('ch1', 'ipynb', 1))
-    >>> meaning("ch1.py.txt", ["ch1"]), meaning("my_ch1.py", ["ch1", "ch11"])
-    (('ch1', 'py', 0), None)
-    >>> meaning("kit/given/ch4/ch3.py", ["ch3"]), meaning("given/ch3.py", ["ch3"])
-    (None, ('ch3', 'py', 0))
+    >>> [meaning(File(path, bytes), ["ch1"]) is not None for path in ("CH1 (1).py", "ch1.py.txt",
+    ...     "a/ch1 - Copy.ipynb", "given/ch1.py", "my_ch1.py", "kit/given/ch4/ch1.py")]
+    [True, True, True, True, False, False]
     """
-    *folders, name = path.split("/")
-    stem, dot, ending = name.lower().partition(".")
-    is_given = len(folders) > 1 and folders[-2] == "given" and not name.startswith(folders[-1])
-    if not dot or ending not in KINDS or is_given:
-        return None
-    for chapter in chapters:
-        if found := re.fullmatch(f"{re.escape(chapter.lower())}({COPY})", stem):
-            numbers = re.findall(r"\d+", found[1])
-            number = int(numbers[-1][-9:]) if numbers else int(bool(found[1]))
-            return chapter, KINDS[ending], number
+    folders, name = file.path.split("/")[:-1], file.name.lower()
+    stem, _, ending = name.partition(".")
+    is_given = folders[-2:-1] == ["given"] and not name.startswith(folders[-1])
+    if ending in KINDS and not is_given:
+        for chapter in chapters:
+            if found := re.fullmatch(f"{re.escape(chapter.lower())}({COPY})", stem):
+                numbers = re.findall(r"\d+", found[1])
+                copy = int(numbers[-1][-9:]) if numbers else int(bool(found[1]))
+                return Candidate(chapter, KINDS[ending], file, copy)
     return None
 
 
@@ -184,20 +186,17 @@ def only_code(files: Sequence[File], chapter: str) -> list[Candidate]:
     return found
 
 
-def files_below(folder: Path, first: Collection[str] = (), above: str = "") -> Iterator[File]:
-    """Yield a folder's visible files, and links, in a fixed order; no deeply nested ones.
-
-    first: the names of folders to begin with, because at most MOST_FILES are looked at.
-    """
+def files_below(folder: Path, above: str = "") -> Iterator[File]:
+    """Yield a folder's visible files, and links, in a fixed order; no deeply nested ones."""
     try:
         with os.scandir(folder) as scanned:
-            entries = sorted(scanned, key=lambda entry: (entry.name not in first, entry.name))
+            entries = sorted(scanned, key=lambda entry: entry.name)
     except OSError:
         return
     for entry in filter(lambda entry: is_visible(entry.name), entries):
         if entry.is_dir(follow_symlinks=False):
             if above.count("/") < DEEPEST:
-                yield from files_below(Path(entry.path), (), f"{above}{entry.name}/")
+                yield from files_below(Path(entry.path), f"{above}{entry.name}/")
         else:
             time = entry.stat(follow_symlinks=False).st_mtime
             yield File(above + entry.name, partial(read_bytes, Path(entry.path)), time)

@@ -206,7 +206,7 @@ def test_formulas_of_learners_are_none_and_cells_of_others_stay(moodle):
     moodle.worksheet.write_text("\n".join(lines), encoding="utf-8-sig")
     rows = to_moodle(moodle)
     assert {one["Online text"] for one in rows} == {"'=1+1"}
-    assert rows[3]["Full name"] == "-Zoe Zero" and notes_in(moodle.said, "1 of the cells")
+    assert rows[3]["Full name"] == "-Zoe Zero"
     cells = ["=1", "+a", "-a", "@a", "\t=1", "\r=1", "\uff1d1"]
     put_rows(moodle.out, [row(cell, message=cell, mistakes=[cell]) for cell in cells])
     for one in table(moodle.exported("grades.csv")):
@@ -327,9 +327,8 @@ def test_names_that_look_like_formulas_stay_for_course_systems(term):
     own = f"@ada,101,+u101,{name},-1 + 1,"
     found = to_canvas(term, top, "    Points Possible,,,,,39", own)
     assert found[2][:5] == ["@ada", "101", "+u101", name, "-1 + 1"]
-    assert notes_in(term.said, "4 of the cells")
     (ada,) = table(term.exported(f"moodle-{CH1}.csv", "--format", "moodle"))
-    assert next(iter(ada.values())) == name and notes_in(term.said, "1 of the cells")
+    assert next(iter(ada.values())) == name
 
 
 def test_excused_exercises_count_for_nothing_in_course_systems(term):
