@@ -19,7 +19,6 @@ from ..folders import write_file
 from ..lateness import in_zone, is_zone
 from ..sources.candidates import (
     CODE,
-    Candidate,
     File,
     Found,
     NotRead,
@@ -226,16 +225,16 @@ def write_chapters(
     teams: dict[str, str] = {}
     for name in [only] if only else names:
         if chosen := choose(made, student, name, found):
-            teams[name] = chosen[0][0].file.team
+            teams[name] = chosen[0][0].team
             write_chapter(made, student, name, chosen)
     for one in found.candidates:
         if only and one.chapter != only:
             why = f"belongs to {one.chapter} by its name, and not to {only}"
-            made.leave_out(one.file, student, "", why, not teams and made.system != "git")
-    counted = [one.file for one in found.candidates]
-    rest = [file for file in found.others if file not in counted]
+            made.leave_out(one, student, "", why, not teams and made.system != "git")
+    counted = {one.above + one.path for one in found.candidates}
+    rest = [file for file in found.others if file.above + file.path not in counted]
     for file in rest:
-        if file.name.lower().endswith(".zip") and shown(file.path) in found.unopened:
+        if file.name.lower().endswith(".zip") and file.shown in found.unopened:
             path = brief(file.above + file.path, 120)
             made.lost.append(f"{path} is a damaged zip, or too large; nothing in it counts")
         if teams:
@@ -243,7 +242,7 @@ def write_chapters(
     return teams, rest
 
 
-Chosen = list[tuple[Candidate, bytes]]
+Chosen = list[tuple[File, bytes]]
 
 
 def choose(made: Collected, student: str, chapter: str, found: Found) -> Chosen:
@@ -256,16 +255,16 @@ def choose(made: Collected, student: str, chapter: str, found: Found) -> Chosen:
         read: Chosen = []
         for one in found.of(chapter, kind):
             if read and not are_tied(read[0][0], one):
-                made.tell(one.file, student, chapter, f"older than {read[0][0].where}")
+                made.tell(one, student, chapter, f"older than {read[0][0].shown}")
                 continue
             try:
-                read.append((one, whole(one.file)))
+                read.append((one, whole(one)))
             except NotRead as error:
-                made.leave_out(one.file, student, chapter, str(error), lost=True)
+                made.leave_out(one, student, chapter, str(error), lost=True)
         if len({content for _, content in read}) > 1:
-            names = " or ".join(brief(one.where, 90) for one, _ in read[:2])
+            names = " or ".join(brief(one.shown, 90) for one, _ in read[:2])
             made.lost.append(f"cannot tell which counts of {student}: {names}")
-            made.tell(read[0][0].file, student, chapter, "left out: another file is as new")
+            made.tell(read[0][0], student, chapter, "left out: another file is as new")
             return []
         chosen += read[:1]
     return chosen
@@ -282,7 +281,7 @@ def whole(file: File) -> bytes:
 def write_chapter(made: Collected, student: str, chapter: str, chosen: Chosen) -> None:
     """Write a learner's folder of a chapter, unless a newer one is there."""
     new = {one.counts_as: content for one, content in chosen}
-    latest = max((one.file for one, _ in chosen), key=lambda file: (file.time, file.turn))
+    latest = max((one for one, _ in chosen), key=lambda file: (file.time, file.turn))
     folder, result = made.submitted / student / chapter, USED
     try:
         refuse_links(made.submitted, folder)
@@ -301,9 +300,9 @@ def write_chapter(made: Collected, student: str, chapter: str, chosen: Chosen) -
         result = f"left out: it {why}"
         made.lost.append(f"{brief(str(folder), 150)} {why}")
     for one, _ in chosen:
-        team = f"of the group {one.file.team}" if one.file.team else ""
-        more = (team, "late, says Canvas" if one.file.late else "")
-        made.tell(one.file, student, chapter, "; ".join(filter(None, (result, *more))))
+        team = f"of the group {one.team}" if one.team else ""
+        more = (team, "late, says Canvas" if one.late else "")
+        made.tell(one, student, chapter, "; ".join(filter(None, (result, *more))))
 
 
 def write_aside(made: Collected, student: str, rest: list[File], chapter: str) -> None:

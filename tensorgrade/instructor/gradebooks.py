@@ -8,7 +8,7 @@ import codecs
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape, unescape
 from math import inf
 from pathlib import Path
@@ -21,7 +21,7 @@ from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
 from .export_rows import Export, write
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import Person
-from .roster import IDENTIFYING, Row
+from .roster import IDENTIFYING
 from .rules import total
 from .worksheet import IDENTIFIER, NO
 
@@ -274,15 +274,6 @@ def feedback(person: Person) -> str:
 # --- Canvas --------------------------------------------------------------------------------------
 
 
-@dataclass
-class Line:
-    """A line of Canvas' gradebook: a learner, the roster's row, and the cells so far."""
-
-    student: str
-    row: Row
-    cells: list[object] = field(default_factory=list)
-
-
 def canvas_csv(what: Export) -> list[Path]:
     """Write a CSV that Canvas' gradebook imports, with a column for each chapter.
 
@@ -293,37 +284,33 @@ def canvas_csv(what: Export) -> list[Path]:
     if "id" not in roster.columns or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
     own: dict[tuple[str, str], list[dict]] = defaultdict(list)
-    for row in what.addressed():
-        own[row["student"], row["chapter"]].append(row)
+    for one in what.addressed():
+        own[one["student"], one["chapter"]].append(one)
     students = {student for student, _ in own}
-    lines = [
-        Line(escaped(row.person["student"]), row)
-        for row in roster.rows
-        if not what.section or escaped(row.person["student"]) in students
-    ]
+    rows = [(escaped(row.person["student"]), row) for row in roster.rows]
+    rows = [(who, row) for who, row in rows if not what.section or who in students]
     at = [n for n, column in enumerate(roster.columns) if column in CANVAS]
     header, possible = [roster.header[n] for n in at], ["    Points Possible", *[""] * len(at[1:])]
-    for line in lines:
-        line.cells += [cell_at(line.row.raw, n) for n in at]
+    lines: list[list[object]] = [[cell_at(row.raw, n) for n in at] for _, row in rows]
     earlier = earlier_cells(sorted(what.folder.glob("canvas*.csv")), "id")
     filled = []
     for chapter, place in canvas_columns(what):
         header.append(roster.header[place] if place >= 0 else chapter.title)
         possible.append(cell_at(roster.possible, place) or f"{chapter.points:g}")
         by = scale(what, chapter, possible[-1])
-        for line in lines:
-            now, graded = cell_at(line.row.raw, place), own.get((line.student, chapter.name))
+        for (student, row), line in zip(rows, lines, strict=True):
+            now, graded = cell_at(row.raw, place), own.get((student, chapter.name))
             if graded is None:
-                line.cells.append(harmless(now))
+                line.append(harmless(now))
                 continue
             points = scaled_points(graded, chapter, by)
             new = CANVAS_EXCUSED if points is None else points
-            before = earlier[line.row.cells["id"]].get(title(header[-1]).casefold(), "")
-            filled.append(Cell(line.student, header[-1], now, before, new))
-            line.cells.append(new)
+            before = earlier[row.cells["id"]].get(title(header[-1]).casefold(), "")
+            filled.append(Cell(student, header[-1], now, before, new))
+            line.append(new)
     check_cells(what, filled)
     note_unlisted(what, students)
-    text = as_csv(header, [possible, *(line.cells for line in lines)])
+    text = as_csv(header, [possible, *lines])
     return write(what.folder / f"{name}.csv", text)
 
 

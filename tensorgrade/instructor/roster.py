@@ -95,7 +95,7 @@ def read_roster(path: Path | None) -> Roster:
     if path is None:
         return Roster()
     (_, header), *lines = lines_of(path)
-    columns = english(header, [line for _, line in lines])
+    columns = english(header)
     if not {*IDENTIFYING, IDENTIFIER} & set(columns):
         there = f"; it has {', '.join(header)}" if any(header) else ""
         raise CourseError(f"the roster {path} has none of the columns {', '.join(WANTED)}{there}")

@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 
 # English names of the columns, with those of German, French, Spanish, Italian, Dutch and Portuguese
-# worksheets. The column of identifiers is found by its content.
+# worksheets.
 COLUMNS = {
     "full name": "vollständiger name; nom complet; nombre completo; nome completo; volledige naam;"
     "nome/cognome; cognome/nome",
@@ -43,7 +43,7 @@ COLUMNS = {
 }
 ENGLISH = {name.strip(): english for english, names in COLUMNS.items() for name in names.split(";")}
 IDENTIFIER = "identifier"
-UNNAMED = ("id", IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
+UNNAMED = (IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
 WORKSHEETS_OWN = {name for name in COLUMNS if "grade" in name or "(" in name or "feedback" in name}
 NUMBERED = re.compile(r"(\D*[^\d\s] ?)(\d{1,18})")  # German worksheets have no space
 NO = {"no", "nein", "non", "nee", "não"}
@@ -79,37 +79,19 @@ DATES = [
 DRAFT = re.compile(r"(draft|entwurf|brouillon|borrador|bozza|concept|rascunho)\b", re.IGNORECASE)
 
 
-def english(header: list[str], lines: list[list[str]]) -> list[str]:
+def english(header: list[str]) -> list[str]:
     """Return the columns' names in lower case, and those of a worksheet in English.
 
-    >>> english(["ID", "Bewertung"], [["Teilnehmer/in 12", "-"], ["Teilnehmer/in 13", "-"]])
-    ['identifier', 'grade']
+    Other lists have columns such as `id` and `note` too.
+
+    >>> english(["ID", "Bewertung"]), english(["ID", "Note 1"])
+    (['identifier', 'grade'], ['id', 'note 1'])
     """
     names = [name.strip().casefold() for name in header]
-    cells = [line[0].strip() for line in lines if line and line[0].strip()]
-    if not has_identifiers(names, cells):
-        return names  # other lists have columns such as `note` too
-    if IDENTIFIER not in names:
-        names[0] = IDENTIFIER
-    return [ENGLISH.get(name, name) for name in names]
-
-
-def has_identifiers(names: list[str], cells: list[str]) -> bool:
-    """Return True if the first column holds Moodle's identifiers of participants.
-
-    Logins such as `s123` look like identifiers without a space. So these count only below an
-    unknown title, in a list with a column that only worksheets have.
-
-    >>> has_identifiers(["id", "bewertung"], ["Teilnehmer/in12", "Teilnehmer/in13"])
-    True
-    >>> has_identifiers(["username", "grade"], ["s12", "s13"])
-    False
-    """
-    words = {found[1] if (found := NUMBERED.fullmatch(cell)) else "" for cell in cells}
-    if len(words) != 1 or "" in words:
-        return False
-    known = {ENGLISH.get(name, name) for name in names[1:]} & WORKSHEETS_OWN
-    return words.pop().endswith(" ") or (names[0] in UNNAMED and bool(known))
+    known = [ENGLISH.get(name, name) for name in names]
+    if names[0] in UNNAMED or (names[0] == "id" and WORKSHEETS_OWN & set(known)):
+        return [IDENTIFIER, *known[1:]]
+    return names
 
 
 def number_of(identifier: str) -> str:

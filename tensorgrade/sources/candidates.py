@@ -9,6 +9,7 @@ import io
 import os
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -27,10 +28,14 @@ ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 DEEPEST = 3  # folders between the learner's and the file
 MOST_MEMBERS = 1000
 MOST_ZIPS = 20  # zips that are opened for one learner
-MOST_LEFT = 2  # versions that do not count, or archives in one zip, that are listed by name
+MOST_LEFT = 2  # versions that do not count, that are listed by name
+ENCRYPTED = 1  # a flag of an entry
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods can expand without limit
 MEMBER = b"PK\x01\x02"  # the first bytes of each entry in a zip's table of contents
-NO_ARCHIVE = (OSError, RuntimeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+NO_ARCHIVE = (
+    *(OSError, RuntimeError, ValueError, LookupError, EOFError, OverflowError),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+)
 SAME_MOMENT = 2.0  # seconds: copied files differ slightly in time, and zips store even seconds
 
 
@@ -46,6 +51,8 @@ class File:
     for if it is longer; raises NotRead. time: seconds since 1970; 0 if unknown. turn: the course
     system's number of a submission, which is larger for later ones.
 
+    Of a candidate also: chapter. kind: `py` or `ipynb`. copy: the number of a copy.
+
     In a download also: people: whose it is. above: the beginning of the path there. submitted: the
     time as a text, "" if unknown. team: of several people. late: the system marks it as late.
     """
@@ -54,6 +61,9 @@ class File:
     read: Callable[[int], bytes] = field(compare=False)
     time: float = 0.0
     turn: int = 0
+    chapter: str = ""
+    kind: str = ""
+    copy: int = 0
     people: tuple[dict[str, str], ...] = field(default=(), compare=False)
     above: str = ""
     submitted: str = ""
@@ -65,55 +75,45 @@ class File:
         """The name without folders."""
         return self.path.rpartition("/")[2]
 
-
-@dataclass(frozen=True)
-class Candidate:
-    """A file that may be a chapter's. kind: `py` or `ipynb`. copy: the number of a copy."""
-
-    chapter: str
-    kind: str
-    file: File
-    copy: int = 0
+    @property
+    def shown(self) -> str:
+        """The path on one line."""
+        return shown(self.path)
 
     @property
     def counts_as(self) -> str:
-        """The name that the file should have."""
+        """The name that a candidate should have."""
         return f"{self.chapter}.{self.kind}"
 
     @property
     def is_exact(self) -> bool:
-        """Return True if the name and the place are already right."""
-        return self.file.path == f"{self.chapter}/{self.counts_as}"
-
-    @property
-    def where(self) -> str:
-        """The path on one line."""
-        return shown(self.file.path)
+        """Return True if a candidate's name and place are already right."""
+        return self.path == f"{self.chapter}/{self.counts_as}"
 
     def age(self, latest: float) -> tuple[float, int, int, bool]:
         """Return the sort key of versions: the time, the system's number, and that of a copy."""
-        time = latest if latest - self.file.time < SAME_MOMENT else self.file.time
-        return time, self.file.turn, self.copy, self.is_exact
+        time = latest if latest - self.time < SAME_MOMENT else self.time
+        return time, self.turn, self.copy, self.is_exact
 
 
 @dataclass
 class Found:
     """What a learner's files may be. others: no candidate. unopened: the paths of archives."""
 
-    candidates: list[Candidate] = field(default_factory=list)
+    candidates: list[File] = field(default_factory=list)
     others: list[File] = field(default_factory=list)
     unopened: list[str] = field(default_factory=list)
 
-    def of(self, chapter: str, kind: str = "") -> list[Candidate]:
+    def of(self, chapter: str, kind: str = "") -> list[File]:
         """Return the candidates of a chapter, the one that counts first."""
         own = [c for c in self.candidates if c.chapter == chapter and kind in ("", c.kind)]
-        latest = max((one.file.time for one in own), default=0.0)
+        latest = max((one.time for one in own), default=0.0)
         return sorted(own, key=lambda one: one.age(latest), reverse=True)
 
 
-def are_tied(first: Candidate, second: Candidate) -> bool:
+def are_tied(first: File, second: File) -> bool:
     """Return True if nothing decides which of two versions is newer."""
-    latest = max(first.file.time, second.file.time)
+    latest = max(first.time, second.time)
     return first.age(latest) == second.age(latest)
 
 
@@ -123,7 +123,7 @@ def candidates_in(files: Iterable[File], chapters: Collection[str], limits: Limi
     for file in files:
         before, name = len(found.candidates), file.name.lower()
         if name.endswith(ARCHIVES):
-            found.unopened.append(shown(file.path))
+            found.unopened.append(file.shown)
         elif name.endswith(".zip") and (zips := zips + 1) <= MOST_ZIPS:
             add_zip(found, file, chapters, limits)
         elif candidate := meaning(file, chapters):
@@ -139,23 +139,20 @@ def add_zip(found: Found, file: File, chapters: Collection[str], limits: Limits)
         content = file.read(limits.file_bytes)
         if len(content) > limits.file_bytes or content.count(MEMBER) > MOST_MEMBERS:
             raise NotRead("is too large")
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = archive.infolist()
+        archive = zipfile.ZipFile(io.BytesIO(content))
     except (NotRead, *NO_ARCHIVE):
-        found.unopened.append(shown(file.path))
+        found.unopened.append(file.shown)
         return
-    inner = [one.filename for one in members if one.filename.lower().endswith((".zip", *ARCHIVES))]
-    found.unopened += [shown(f"{file.path}/{name}") for name in inner[:MOST_LEFT]]
-    for info in members:
-        if stat.S_ISLNK(info.external_attr >> 16):
-            continue
-        if all(map(is_visible, info.filename.split("/"))):
-            read = partial(read_member, content, info.filename)
-            inside = replace(file, path=f"{file.path}/{info.filename}", read=read)
+    for info in archive.infolist():
+        read = partial(read_entry, archive, info)
+        inside = replace(file, path=f"{file.path}/{info.filename}", read=read)
+        if inside.name.lower().endswith((".zip", *ARCHIVES)):
+            found.unopened.append(inside.shown)
+        elif all(map(is_visible, info.filename.split("/"))) and not is_link(info):
             found.candidates += filter(None, [meaning(inside, chapters)])
 
 
-def meaning(file: File, chapters: Collection[str]) -> Candidate | None:
+def meaning(file: File, chapters: Collection[str]) -> File | None:
     """Return the candidate that a file is by its name; None if it names no chapter.
 
     None also for the substitutes that learners were given: these have an earlier chapter's name,
@@ -173,16 +170,16 @@ def meaning(file: File, chapters: Collection[str]) -> Candidate | None:
             if found := re.fullmatch(f"{re.escape(chapter.lower())}({COPY})", stem):
                 numbers = re.findall(r"\d+", found[1])
                 copy = int(numbers[-1][-9:]) if numbers else int(bool(found[1]))
-                return Candidate(chapter, KINDS[ending], file, copy)
+                return replace(file, chapter=chapter, kind=KINDS[ending], copy=copy)
     return None
 
 
-def only_code(files: Sequence[File], chapter: str) -> list[Candidate]:
+def only_code(files: Sequence[File], chapter: str) -> list[File]:
     """Return a learner's single script and single notebook as candidates for a chapter."""
     found = []
     for kind in CODE:
         own = [file for file in files if file.name.lower().endswith(f".{kind}")]
-        found += [Candidate(chapter, kind, own[0])] if len(own) == 1 else []
+        found += [replace(own[0], chapter=chapter, kind=kind)] if len(own) == 1 else []
     return found
 
 
@@ -221,19 +218,27 @@ def read_bytes(path: Path, most: int) -> bytes:
         raise NotRead(why) from None
 
 
-def read_member(content: bytes, name: str, most: int) -> bytes:
-    """Return at most `most` + 1 bytes of a file in a zip, whatever size it claims to have.
+def is_link(info: zipfile.ZipInfo) -> bool:
+    """Return True for a link in a zip."""
+    return stat.S_ISLNK(info.external_attr >> 16)
 
-    Raises NotRead.
+
+def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """Return at most `most` + 1 bytes of a zip's entry. Raises NotRead.
+
+    Only methods whose output is bounded are used. The declared size may be wrong.
     """
+    if is_link(info):
+        raise NotRead("is a link, not a file")
+    if info.compress_type not in METHODS:
+        raise NotRead("is compressed in a way that is not read; make a usual zip")
+    if info.flag_bits & ENCRYPTED:
+        raise NotRead("is encrypted")
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if archive.getinfo(name).compress_type not in METHODS:
-                raise NotRead("is compressed in a way that is not read; make a usual zip")
-            with archive.open(name) as file:
-                return file.read(most + 1)
+        with archive.open(info) as file:
+            return file.read(most + 1)
     except NO_ARCHIVE:
-        raise NotRead("cannot be read out of its zip") from None
+        raise NotRead("is damaged") from None
 
 
 def shown(name: str) -> str:

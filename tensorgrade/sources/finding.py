@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .candidates import Candidate, Found, candidates_in, files_below, shown
+from .candidates import File, Found, candidates_in, files_below, shown
 from .submitted_files import (
     NOT_SUBMITTED,
     STAMP,
@@ -154,7 +154,7 @@ def look_into(learner: Learner, folder: Path, course: Course, rescue: bool) -> N
             at, note = submission_time(folder / chapter)
             learner.submissions[chapter] = replace(read, submitted=at, time_note=note)
         learner.told += [sentence] if sentence else []
-    used = [one.file.path for one in found.candidates] + found.unopened
+    used = [one.path for one in found.candidates] + found.unopened
     known = {*chapters, *(path.partition("/")[0] for path in used)}
     learner.stray = [shown(name) for name in names if name not in known]
     learner.unopened = found.unopened
@@ -202,7 +202,7 @@ def check_depth(
         raise CourseError(f"{submitted} holds chapters, so it is one folder too deep. {EXPECTED}")
 
 
-def folders_in(candidates: list[Candidate], chapters: Collection[str]) -> list[str]:
+def folders_in(candidates: list[File], chapters: Collection[str]) -> list[str]:
     """Return the folders that may be learners' folders, as paths in the one that holds them.
 
     Each of at least two holds a file of the same chapter. If any file of a chapter is in its place,
@@ -210,8 +210,8 @@ def folders_in(candidates: list[Candidate], chapters: Collection[str]) -> list[s
     """
     folders: dict[str, set[str]] = defaultdict(set)
     for one in candidates:
-        first, *rest = one.file.path.split("/")
-        if ".zip/" not in one.file.path.lower():
+        first, *rest = one.path.split("/")
+        if ".zip/" not in one.path.lower():
             folders[one.chapter].add(shown(first) if rest and first not in chapters else "")
     most = max(folders.values(), key=len, default=set())
     in_place = any("" in names for names in folders.values())

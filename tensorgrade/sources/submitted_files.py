@@ -8,7 +8,7 @@ from pathlib import Path
 from ..course import Limits
 from ..exchange.text import JOINERS
 from ..lateness import read_time, with_zone, written
-from .candidates import CODE, MOST_LEFT, Candidate, Found, NotRead, read_bytes, shown
+from .candidates import CODE, MOST_LEFT, File, Found, NotRead, read_bytes, shown
 
 NOTHING = "nothing "  # start of the digests of empty submissions
 LAST_WITHOUT_JOINERS = "\u05ff"  # scripts up to Hebrew are written without joiners
@@ -99,10 +99,10 @@ def submission_of(
         return None, ""
     submitted, told = of_both([one for one, _ in there]), []
     for _, one in there:
-        if not one.is_exact and one.where != one.counts_as:  # which is in the learner's folder
-            told.append(f"{one.where} counts as {one.counts_as}")
+        if not one.is_exact and one.shown != one.counts_as:  # which is in the learner's folder
+            told.append(f"{one.shown} counts as {one.counts_as}")
     left = [one for one in found.of(chapter) if one not in [taken for _, taken in there]]
-    told += [f"{one.where} is older and does not count" for one in left[:MOST_LEFT]]
+    told += [f"{one.shown} is older and does not count" for one in left[:MOST_LEFT]]
     if len(left) > MOST_LEFT:
         told.append(f"{len(left) - MOST_LEFT} more are older and do not count")
     if submitted.filename.endswith(".py") and looks_like_notebook(submitted.content):
@@ -112,16 +112,16 @@ def submission_of(
 
 
 def first_readable(
-    student: str, versions: list[Candidate], limits: Limits
-) -> tuple[SubmittedFiles, Candidate] | None:
+    student: str, versions: list[File], limits: Limits
+) -> tuple[SubmittedFiles, File] | None:
     """Return the first version that can be read; otherwise why the first one cannot be."""
     unread = None
     for one in versions:
         most = limits.notebook_bytes if one.kind == "ipynb" else limits.source_bytes
         named = SubmittedFiles(student, one.chapter, one.counts_as)
-        name = one.where if "/" in one.file.path and not one.is_exact else shown(one.file.name)
+        name = one.shown if "/" in one.path and not one.is_exact else shown(one.name)
         try:
-            content = one.file.read(most)
+            content = one.read(most)
         except NotRead as error:
             unread = unread or (replace(named, reason=f"{name} {error}."), one)
             continue

@@ -35,7 +35,7 @@ def lines_of(path: Path) -> list[Line]:
     except csv.Error as error:
         told = f"{path}, line {number}: a quote is not closed ({error})"
         raise CourseError(told) from None
-    return lines or [(1, [])]
+    return lines or [(1, [""])]
 
 
 def separator_of(text: str) -> str:

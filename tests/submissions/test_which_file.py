@@ -115,7 +115,7 @@ OTHER: dict[str, tuple[Files, int, str]] = {
     # archives
     "bomb": ({"homework.zip": BOMB}, 0, "has more than 1048576 bytes"),
     "other_method": ({"work.zip": zipped({PY: ONE}, zipfile.ZIP_BZIP2)}, 0, "in a way that is not"),
-    "lying": ({"work.zip": lying()}, 0, "cannot be read out of its zip"),
+    "lying": ({"work.zip": lying()}, 0, "is damaged"),
     "in_an_archive": ({"work.zip": zipped({"a.zip": zipped({PY: ONE})})}, 0, "work.zip"),
     "in_an_archive_there": (
         {f"{CH1}/work.zip": zipped({"a.zip": zipped({PY: ONE})})}, 0, "Not opened"),
