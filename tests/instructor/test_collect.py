@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from . import downloads
-from .downloads import Files, collect, write_zip, zipped
+from .downloads import Files, collect, given_out, logins, write_zip, zipped
 from .runs import CH1, CH2, CH3, write_course
 
 CH6 = "ch6_small_gpt"
@@ -33,29 +33,6 @@ KEPT: dict[str, Files] = {
     "dan": {"homework.py": b"4"},
     "eve": {f"{CH6}/{CH6}.ipynb": b"{}"},
 }
-
-
-def given_out(system: str, folder: Path, files: dict[str, Files], when=None) -> tuple[Path, Path]:
-    """Write a class as a system gives it out; return that, and the class list."""
-    when, roster = when or {}, folder / "none"
-    source = folder / f"{system}.zip"
-    if system == "moodle":
-        roster = downloads.moodle(source, files, when)
-    elif system == "canvas":
-        roster = downloads.canvas(source, files, set(when))
-    elif system == "gradescope":
-        source = downloads.gradescope(folder / "g", files, when)
-    elif system == "classroom50":
-        source, roster = folder / "r", downloads.classroom50(folder / "r", files)
-    else:
-        source, roster = downloads.git(folder / "r", files), logins(folder, *files)
-    return source, roster
-
-
-def logins(folder: Path, *names: str) -> Path:
-    """Write a class list with these logins."""
-    folder.joinpath("logins.csv").write_text("\n".join(["username", *names]) + "\n")
-    return folder / "logins.csv"
 
 
 @pytest.mark.parametrize(
