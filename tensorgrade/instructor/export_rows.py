@@ -7,10 +7,9 @@ from pathlib import Path
 from ..course import Chapter, Course, CourseError
 from ..folders import write_file
 from ..sources.finding import PEOPLE, named
-from ..sources.submitted_files import escaped
 from ..views.words import plural
 from .folder_names import safe
-from .people import COLUMNS, People, read_people
+from .people import People, read_people
 from .people import Person as Known
 from .report.page import Person, people_of
 from .results import Results, rows_of
@@ -21,11 +20,12 @@ from .roster import Roster
 class Export:
     """The data to export.
 
-    rows: those that count. known: people by the name that rows have. roster: may be empty. chapter:
-    None for all. overwrite: replace typed cells, and let many grades fall. section: the section
-    whose rows these are; "" for the whole class. column: the column of Canvas' gradebook to fill,
-    if its name is not the chapter's title. lessons: the address of the lessons, for links on
-    learners' pages. notes: sentences for the instructor.
+    rows: those that count. known: the people of people.csv by the name that rows have; without the
+    file, each folder is a learner. roster: may be empty. chapter: None for all. overwrite: replace
+    typed cells, and let many grades fall. section: the section whose rows these are; "" for the
+    whole class. column: the column of Canvas' gradebook to fill, if its name is not the chapter's
+    title. lessons: the address of the lessons, for links on learners' pages. notes: sentences for
+    the instructor.
     """
 
     out: Path
@@ -55,6 +55,8 @@ class Export:
 
     def addressed(self) -> list[dict]:
         """Return the rows of people in people.csv, and add a note on others."""
+        if not self.known:
+            return self.rows
         strange = sorted({row["student"] for row in self.rows} - self.known.keys())
         if strange:
             self.notes.append(f"not in {PEOPLE}, so not in the file: {named(strange)}")
@@ -99,18 +101,6 @@ def counted_rows(
         advice = "wait until the run ends, or run `tensorgrade grade` again"
         raise CourseError(f"{what}: {named(left)}; {advice}, or export without them with --partial")
     return rows, [f"{what}, so the export has no new points for {named(left)}"]
-
-
-def known_people(people: People, rows: list[dict]) -> dict[str, Known]:
-    """Return people by the name that rows have. Without people.csv each folder is a login."""
-    if people.rows:
-        return {escaped(person["student"]): person for person in people.rows}
-    return {row["student"]: folder_alone(row["student"]) for row in rows}
-
-
-def folder_alone(student: str) -> Known:
-    """Return what is known about a learner of whom there is only a folder."""
-    return dict.fromkeys(COLUMNS, "") | {"student": student, "login": student}
 
 
 def write(path: Path, text: str) -> list[Path]:

@@ -14,7 +14,7 @@ from ..course import Course, CourseError
 from ..lateness import in_zone, is_released
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
-from .export_rows import Export, counted_rows, folder_alone, known_people, people_in, write
+from .export_rows import Export, counted_rows, people_in, write
 from .folder_names import safe
 from .gradebooks import canvas_csv, moodle_csv, note_unlisted
 from .report.page import PAGES, STATES, Person, people_of
@@ -57,7 +57,7 @@ def export(
     rows, notes = counted_rows(out, course, people.in_section(section), only, partial)
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or section or 'this course'}")
-    known = known_people(people, rows)
+    known = {escaped(person["student"]): person for person in people.rows}
     what = Export(
         out, course, rows, known, roster, only, overwrite, section, column, lessons, notes
     )
@@ -157,13 +157,13 @@ def class_table(what: Export) -> Table:
     last = ["total", "of", "percent", "late chapters"]
     lines: Table = [["student", "name", "section", *most, *last]]
     for student, person in people_of(what.rows, sum(one.points for one in chapters)).items():
-        known = what.known.get(student, folder_alone(student))
+        known = what.known.get(student, {})
         own = {c: total(rows) for c, rows in person.chapters.items() if total(rows, "max_points")}
         share = round(100 * person.share, 2) if person.most else ""
         late = sum(bool(rows[0].get("late_seconds")) for rows in person.chapters.values())
         sums = [round(person.points, 6), round(person.most, 6), share, late]
         points = [own.get(chapter.name, "") for chapter in chapters]
-        lines.append([student, known["name"], known["section"], *points, *sums])
+        lines.append([student, known.get("name", ""), known.get("section", ""), *points, *sums])
     return lines
 
 
@@ -230,8 +230,7 @@ def moodle_feedback(what: Export) -> list[Path]:
     worksheet.
     """
     chapter, people = what.only(), what.people()
-    if not what.roster.is_worksheet:
-        raise CourseError("Moodle's numbers are in its grading worksheet; give it with --roster")
+    what.roster.check_worksheet()
     path = what.folder / f"moodle-feedback-{chapter.name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for row in what.roster.rows:

@@ -14,10 +14,10 @@ from math import inf
 from pathlib import Path
 
 from ..course import Chapter, CourseError
-from ..exchange.text import short
 from ..sources.finding import named
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
+from .collected import brief
 from .export_rows import Export, write
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import Person
@@ -104,7 +104,7 @@ def check_cells(what: Export, cells: list[Cell]) -> None:
     some = ", ".join(f"{one.who} {one.was:g} → {one.new}" for one in falling[:MOST_TOLD])
     changed = sum(one.changes for one in grades)
     typed = [
-        f"{one.who}: {one.column} {short(one.now, 45)} (ours: {short(str(one.new), 45)})"
+        f"{one.who}: {one.column} {brief(one.now)} (ours: {brief(str(one.new))})"
         for one in cells
         if one.is_typed
     ]
@@ -182,31 +182,12 @@ def scaled_points(rows: list[dict], chapter: Chapter, by: float = 1.0) -> float 
 def moodle_csv(what: Export) -> list[Path]:
     """Write a grading worksheet for one assignment: the roster's own columns, filled in.
 
-    Grades are out of each row's Maximum grade. If the roster is not a worksheet, write what
-    identifies people, points and feedback instead.
+    Grades are out of each row's Maximum grade. Raises CourseError for another roster, and if there
+    is nothing to fill in.
     """
     chapter, people = what.only(), what.people()
+    what.roster.check_worksheet()
     path = what.folder / f"moodle-{chapter.name}.csv"
-    if what.roster.is_worksheet:
-        return worksheet(what, path, chapter, people)
-    keys = {"login": "Username", "id_number": "ID number", "email": "Email address"}
-    own = [key for key in keys if any(what.known[name][key] for name in people)]
-    lines: list[list[object]] = []
-    for name, person in people.items():
-        points = scaled_points(person.rows, chapter)
-        cells = [what.known[name][key] for key in own]
-        lines.append([*cells, "" if points is None else points, feedback(person)])
-    most = f"{chapter.points:g}"
-    what.notes.append(
-        f"grades are points out of {most}: Moodle does not convert them, so the "
-        f"assignment's maximum grade must be {most}. With the worksheet as --roster they are scaled"
-    )
-    header = [*(keys[key] for key in own), "Grade", "Feedback comments"]
-    return write(path, as_csv(header, lines))
-
-
-def worksheet(what: Export, path: Path, chapter: Chapter, people: dict[str, Person]) -> list[Path]:
-    """Fill in the grades and comments of a worksheet. Raises CourseError if it has neither."""
     roster, can = what.roster, fillable(what)
     earlier = earlier_cells([path], roster.header[0].casefold())
     cells, lines = [], []

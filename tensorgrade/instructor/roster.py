@@ -89,6 +89,12 @@ class Roster:
         """Return True for Moodle's grading worksheet."""
         return IDENTIFIER in self.columns
 
+    def check_worksheet(self) -> None:
+        """Raise CourseError if this is not Moodle's grading worksheet."""
+        if not self.is_worksheet:
+            told = "Moodle's numbers are in its grading worksheet; give it with --roster"
+            raise CourseError(told)
+
 
 def read_roster(path: Path | None) -> Roster:
     """Return the class list in a CSV file; an empty one without a file. Raises CourseError."""

@@ -128,8 +128,7 @@ def moodle(reading: Reading) -> Iterator[File]:
     The number is that of `Participant 12345` in the worksheet, or a group's own number, which may
     be equal. So the name decides which of them it is. Raises CourseError without a worksheet.
     """
-    if not reading.roster.is_worksheet:
-        raise CourseError("Moodle's numbers are in its grading worksheet; give it with --roster")
+    reading.roster.check_worksheet()
     for file in reading.files:
         parts = file.path.split("/")
         found = [(at, m) for at, part in enumerate(parts, 1) if (m := MOODLE.fullmatch(part))]

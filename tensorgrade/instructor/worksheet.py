@@ -33,9 +33,6 @@ COLUMNS = {
     "dernière modification (travail remis); dernière modification (remise);"
     "última modificación (entrega); ultima modifica (consegna); laatst gewijzigd (inzending);"
     "última modificação (submissão); última modificação (envio); última modificação (trabalho)",
-    "last modified (grade)": "zuletzt geändert (bewertung); dernière modification (note);"
-    "última modificación (calificación); ultima modifica (valutazione);"
-    "laatst gewijzigd (cijfer); última modificação (nota)",
     "feedback comments": "feedback als kommentar; feedbackkommentare; feedback-kommentare;"
     "commentaires de feedback; feedback par commentaires; comentarios de retroalimentación;"
     "commenti di feedback; feedback commenti; commentaar als feedback; feedbackcommentaar;"

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from ..course import Limits
-from ..exchange.text import printable
+from ..exchange.text import printable, short
 
 # Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
 COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"
@@ -36,6 +36,7 @@ NO_ARCHIVE = (
     *(OSError, RuntimeError, ValueError, LookupError, EOFError, OverflowError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
 )
+LONGEST_SHOWN = 120  # characters of a name in a zip
 SAME_MOMENT = 2.0  # seconds: copied files differ slightly in time, and zips store even seconds
 
 
@@ -147,7 +148,7 @@ def add_zip(found: Found, file: File, chapters: Collection[str], limits: Limits)
         read = partial(read_entry, archive, info)
         inside = replace(file, path=f"{file.path}/{info.filename}", read=read)
         if inside.name.lower().endswith((".zip", *ARCHIVES)):
-            found.unopened.append(inside.shown)
+            found.unopened.append(short(inside.shown, LONGEST_SHOWN))
         elif all(map(is_visible, info.filename.split("/"))) and not is_link(info):
             found.candidates += filter(None, [meaning(inside, chapters)])
 

@@ -118,10 +118,11 @@ def find_learners(
     """Return all learners with a folder, and the names of other entries. Raises CourseError."""
     try:
         paths = sorted(path for path in submitted.iterdir() if path.name[0] != ".")
+        folders = [path for path in paths if path.is_dir()]
     except OSError as error:
         raise CourseError(f"{submitted} cannot be read: {error.strerror}") from None
-    learners = [learner_in(path, course, rescue) for path in paths if path.is_dir()]
-    others = [shown(path.name) for path in paths if not path.is_dir()]
+    others = [shown(path.name) for path in sorted({*paths} - {*folders})]
+    learners = [learner_in(folder, course, rescue) for folder in folders]
     return learners, [name for name in others if name not in OURS]
 
 
