@@ -20,8 +20,8 @@ from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
 from .collected import brief
 from .export_rows import Export, write
 from .points_breakdown import is_changed, late, points_steps
-from .report.page import Person
-from .roster import IDENTIFYING
+from .report.page import Person, people_of
+from .roster import IDENTIFYING, Row
 from .rules import total
 from .worksheet import IDENTIFIER, NO
 
@@ -264,35 +264,49 @@ def canvas_csv(what: Export) -> list[Path]:
     roster, name = what.roster, f"canvas-{what.chapter.name}" if what.chapter else "canvas"
     if "id" not in roster.columns or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
-    own: dict[tuple[str, str], list[dict]] = defaultdict(list)
-    for one in what.addressed():
-        own[one["student"], one["chapter"]].append(one)
-    students = {student for student, _ in own}
-    rows = [(escaped(row.person["student"]), row) for row in roster.rows]
-    rows = [(who, row) for who, row in rows if not what.section or who in students]
+    people = people_of(what.addressed(), 0)
+    rows = {escaped(row.person["student"]): row for row in roster.rows}
+    if what.section:
+        rows = {student: row for student, row in rows.items() if student in people}
     at = [n for n, column in enumerate(roster.columns) if column in CANVAS]
     header, possible = [roster.header[n] for n in at], ["    Points Possible", *[""] * len(at[1:])]
-    lines: list[list[object]] = [[cell_at(row.raw, n) for n in at] for _, row in rows]
-    earlier = earlier_cells(sorted(what.folder.glob("canvas*.csv")), "id")
-    filled = []
+    lines: list[list[object]] = [[cell_at(row.raw, n) for n in at] for row in rows.values()]
+    cells = []
     for chapter, place in canvas_columns(what):
         header.append(roster.header[place] if place >= 0 else chapter.title)
         possible.append(cell_at(roster.possible, place) or f"{chapter.points:g}")
         by = scale(what, chapter, possible[-1])
-        for (student, row), line in zip(rows, lines, strict=True):
-            now, graded = cell_at(row.raw, place), own.get((student, chapter.name))
-            if graded is None:
-                line.append(harmless(now))
-                continue
+        column = canvas_cells(what, chapter, place, header[-1], by, rows, people)
+        for line, cell in zip(lines, column, strict=True):
+            line.append(harmless(cell.now) if cell.new is None else cell.new)
+        cells += [cell for cell in column if cell.new is not None]
+    check_cells(what, cells)
+    note_unlisted(what, people.keys())
+    return write(what.folder / f"{name}.csv", as_csv(header, [possible, *lines]))
+
+
+def canvas_cells(
+    what: Export,
+    chapter: Chapter,
+    place: int,
+    column: str,
+    by: float,
+    rows: dict[str, Row],
+    people: dict[str, Person],
+) -> list[Cell]:
+    """Return a cell of a chapter's column for each row; `new` is None if nothing is graded.
+
+    place: of the column in the gradebook. by: the factor of points. rows: by learner.
+    """
+    earlier, cells = earlier_cells(sorted(what.folder.glob("canvas*.csv")), "id"), []
+    for student, row in rows.items():
+        new: object = None
+        if student in people and (graded := people[student].chapters.get(chapter.name)):
             points = scaled_points(graded, chapter, by)
             new = CANVAS_EXCUSED if points is None else points
-            before = earlier[row.cells["id"]].get(title(header[-1]).casefold(), "")
-            filled.append(Cell(student, header[-1], now, before, new))
-            line.append(new)
-    check_cells(what, filled)
-    note_unlisted(what, students)
-    text = as_csv(header, [possible, *lines])
-    return write(what.folder / f"{name}.csv", text)
+        before = earlier[row.cells["id"]].get(title(column).casefold(), "")
+        cells.append(Cell(student, column, cell_at(row.raw, place), before, new))
+    return cells
 
 
 def cell_at(cells: Sequence[str], at: int) -> str:
@@ -307,15 +321,14 @@ def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
     CourseError if several columns are named like this, or if --column names none.
     """
     there, found = {row["chapter"] for row in what.rows}, []
-    asked = [what.only()] if what.column else what.course.chapters
-    for chapter in asked:
+    for chapter in [what.only()] if what.column else what.course.chapters:
         if chapter.name in there:
-            names = [what.column] if what.column else [chapter.title, chapter.name]
-            found.append((chapter, place_of(what, names)))
-    for chapter, place in found:
-        if place < 0:
-            told = f"not in the gradebook yet, so Canvas will create an assignment: {chapter.title}"
-            what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
+            place = place_of(what, [what.column] if what.column else [chapter.title, chapter.name])
+            found.append((chapter, place))
+            if place < 0:
+                told = "not in the gradebook yet, so Canvas will create an assignment"
+                advice = "`--chapter NAME` writes one chapter alone"
+                what.notes.append(f"{told}: {chapter.title}; {advice}")
     return found
 
 
