@@ -61,7 +61,8 @@ class Reading:
         """The rows of a worksheet by the plain name of their group."""
         found = defaultdict(list)
         for row in self.roster.rows:
-            found[plain(row.cells.get("group", ""))].append(row)
+            if group := row.cells.get("group"):
+                found[plain(group)].append(row)
         return found
 
     def members(self, team: str) -> tuple[Person, ...]:

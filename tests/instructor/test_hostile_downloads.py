@@ -100,6 +100,11 @@ WHOSE: dict[str, tuple[str, dict[str, str | bytes], str, dict[str, str], bool, t
         ("Ada Lovelace is neither a person nor a group of the worksheet (2 is Eve (eve@x))",
          "submitted nothing: ada@x, eve@x"),
     ),
+    "a name without letters is nobody's group": (
+        "moodle", {moodle("~", 9): "1", moodle("Cleo", 2): "2"},
+        f"{SHEET}Participant 1,Ada,ada@x,\nParticipant 2,Cleo,cleo@x,\n", {"cleo@x": "2"}, True,
+        ("~ is neither a person nor a group",),
+    ),
     "names that Moodle changes": (
         "moodle", {moodle("Ada Maria Lind", 1): "1", moodle("Cleo Marsh", 2): "2",
                    f"x/Dan 2 V_3_assignsubmission_file_{FILE}": "3"},
