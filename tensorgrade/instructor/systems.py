@@ -109,10 +109,12 @@ def submitted_by(people: tuple[Person, ...], name: str, file: File, time: str = 
 def plain(name: str) -> str:
     """Return the letters and digits of a name in a fixed order, because systems change the rest.
 
+    Accents do not count either.
+
     >>> plain("Lind, Ada_M.") == plain("adamlind")
     True
     """
-    whole = unicodedata.normalize("NFKC", name).casefold()
+    whole = unicodedata.normalize("NFKD", name).casefold()
     return "".join(sorted(filter(str.isalnum, whole)))
 
 
