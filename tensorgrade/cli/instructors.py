@@ -141,7 +141,7 @@ def collect(
     from rich.console import Console
 
     from ..instructor.collect import collect as sort_download
-    from ..instructor.collect_notes import table
+    from ..instructor.collected import table
     from ..instructor.people import copy_of, read_people
     from ..instructor.roster import read_roster
     from ..project import find_project
@@ -299,7 +299,7 @@ def explain(
 
     from ..attempts.setup import Setup
     from ..built import refuse_unbuilt
-    from ..instructor.collect import where_files_went
+    from ..instructor.collected import where_files_went
     from ..instructor.explain import explain as gather
     from ..instructor.explain import for_learner, print_explanation
     from ..instructor.exporting import not_released

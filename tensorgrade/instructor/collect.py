@@ -6,6 +6,7 @@ Every file of the download has a line in `collected.csv`. One learner's file nev
 """
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,32 +16,24 @@ from ..folders import write_file
 from ..lateness import is_zone
 from ..sources.candidates import (
     CODE,
-    Candidate,
     File,
     Found,
     NotRead,
     are_tied,
     candidates_in,
-    meaning,
     only_code,
     shown,
 )
+from ..sources.finding import named
 from ..sources.submitted_files import escaped
-from ..views.csv_cells import in_csv
+from ..views.csv_cells import in_csv, read_table
 from ..views.words import plural
-from .collect_notes import (
-    brief,
-    notes_on_aside,
-    notes_on_learners,
-    notes_on_people,
-    some_names,
-    some_of,
-)
-from .decisions import EXTENSION_COLUMNS, EXTENSIONS, read_table
+from .collected import LINES, USED, brief, turns_in, write_lines
+from .decisions import EXTENSION_COLUMNS, EXTENSIONS
 from .downloads import LARGEST, files_in
 from .folder_names import safe
-from .people import People, Person
-from .roster import Roster
+from .people import People
+from .roster import Person, Roster
 from .submitted_folder import (
     NotWritten,
     content_of,
@@ -51,61 +44,58 @@ from .submitted_folder import (
     replace_folder,
     write_files,
 )
-from .systems import SUBMITTED_AT, SYSTEMS, Reading, Upload, granted
+from .systems import SUBMITTED_AT, SYSTEMS, Reading, granted
 from .systems import plain as plain_name
 from .teams import Teams, add_teams, read_teams
 
-COLLECTED = "collected.csv"
-LINES = ("download", "file", "student", "chapter", "submitted", "submission", "result")
-USED, SAME = "used", "used, as before"
+SAME = f"{USED}, as before"
 MOST_KEPT = 20  # files of a learner that mean nothing
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
+MOST_TOLD = 12  # sentences of a kind
 
 
 @dataclass
 class Collected:
-    """What became of a download.
+    """What becomes of a download.
 
-    lines: those of collected.csv. notes, lost: sentences about learners, and about submissions that
-    could not be read, assigned or written. written, unchanged: the number of chapters' folders.
+    only: the asked chapter; "" for all of them. turns: the system's numbers of the submissions in
+    SUBMITTED, by learner and chapter. lines: those of collected.csv. notes, lost: sentences about
+    learners, and about submissions that could not be read, assigned or written. written, unchanged:
+    the number of chapters' folders.
     """
 
+    submitted: Path
+    course: Course
+    system: str
+    download: str
+    only: str
+    turns: dict[tuple[str, str], int]
     lines: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     written: int = 0
     unchanged: int = 0
 
+    def tell(self, file: File, student: str, chapter: str, result: str) -> None:
+        """Add a line to collected.csv."""
+        path, turn = shown(file.above + file.path), str(file.turn or "")
+        cells = (self.download, path, student, chapter, file.submitted, turn, result)
+        self.lines.append(dict(zip(LINES, cells, strict=True)))
+
+    def leave_out(self, file: File, student: str, chapter: str, why: str, lost: bool) -> None:
+        """Add a line about a file that does not count, and a sentence if it is lost."""
+        self.tell(file, student, chapter, f"left out: it {why}")
+        if lost:
+            self.lost.append(f"{brief(file.above + file.path, 120)} {why}; it is left out")
+
     def told(self) -> list[str]:
         """Return all sentences, shortened, and at most a few of each kind."""
-        kinds = (self.lost, self.notes)
-        return [short(note, LONGEST_NOTE) for kind in kinds for note in some_of(kind)]
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where a download is sorted into. only: the asked chapter; "" for all of them."""
-
-    submitted: Path
-    course: Course
-    only: str
-    download: str
-    system: str
-    turns: dict[tuple[str, str], int]
-    result: Collected
-
-    def tell(self, file: File, student: str, chapter: str, result: str) -> None:
-        """Add a line to collected.csv. file: its origin is an upload."""
-        upload = file.origin
-        inside = file.path.removeprefix(upload.name)  # of a zip
-        path, turn = shown(upload.file.path + inside), str(upload.turn or "")
-        cells = (self.download, path, student, chapter, upload.time, turn, result)
-        self.result.lines.append(dict(zip(LINES, cells, strict=True)))
-
-    def lose(self, file: File, why: str) -> None:
-        """Add a sentence about a lost file. file: its origin is an upload."""
-        inside = file.path.removeprefix(file.origin.name)  # of a zip
-        self.result.lost.append(f"{brief(file.origin.file.path + inside, 120)} {why}")
+        found = []
+        for kind in (self.lost, self.notes):
+            found += [short(note, LONGEST_NOTE) for note in kind[:MOST_TOLD]]
+            if len(kind) > MOST_TOLD:
+                found.append(f"… and {len(kind) - MOST_TOLD} more like these")
+        return found
 
 
 def collect(
@@ -131,47 +121,39 @@ def collect(
         raise CourseError(f"--zone: there is no time zone {zone}")
     only = course.chapter(chapter).name if chapter else ""
     zone, before = zone or course.lateness.zone, len(people.rows)
-    listed = people.update(roster)
+    people.update(roster)
     teams = teams_in(read_teams(submitted, course), people, only)
-    reading = Reading(source, files_in(source), people, roster, listed, teams, zone)
-    uploads = list(SYSTEMS[system](reading))
-    own = by_student(uploads)
-    if not own and not reading.texts:
-        raise CourseError(refusal(system, source, reading))
-    check_dates(system, course, roster)
+    reading = Reading(source, files_in(source), people, roster, teams, zone)
+    files = list(SYSTEMS[system](reading))
+    check_reading(system, reading, files, course)
     wanted, extended = people.in_section(section), granted(reading)
     submitted.mkdir(parents=True, exist_ok=True)
     people.save()
-    result = Collected(notes=notes_on_people(reading, before))
-    target = Target(submitted, course, only, source.name, system, turns_in(submitted), result)
-    chapters = sort_files(
-        target, {s: u for s, u in own.items() if not wanted or escaped(s) in wanted}
-    )
-    for why, files in reading.lost.items():
-        result.lost.append(f"{plural(len(files), 'file')} not collected: {why}")
-        for file in files:
-            origin = Upload((), file.path, file)
-            target.tell(File(file.path, file.read, origin=origin), "", "", f"left out: {why}")
-    result.notes += notes_on_learners(reading, own, wanted)
-    result.notes += notes_on_times(target, roster)
-    result.notes += write_extensions(submitted, course, extended, only or single(chapters))
-    write_lines(submitted, result.lines)
-    return result
+    made = Collected(submitted, course, system, source.name, only, turns_in(submitted))
+    made.notes += notes_on_people(reading, before)
+    chapters = sort_files(made, by_student(files, wanted))
+    for why, own in reading.lost.items():
+        made.lost.append(f"{plural(len(own), 'file')} not collected: {why}")
+        for file in own:
+            made.tell(file, "", "", f"left out: {why}")
+    submitters = {person["student"] for file in files for person in file.people}
+    made.notes += notes_on_absent(reading, submitters, wanted) + notes_on_times(made)
+    made.notes += write_extensions(submitted, course, extended, only or single(chapters))
+    write_lines(submitted, made.lines)
+    return made
 
 
-def refusal(system: str, source: Path, reading: Reading) -> str:
-    """Return why nothing of a download can be collected."""
-    if not reading.lost:
-        return f"{source} does not look like a download from {system}"
-    return f"nobody in {source} is known: {next(iter(reading.lost))}"
-
-
-def check_dates(system: str, course: Course, roster: Roster) -> None:
-    """Raise CourseError if the course has deadlines, but the worksheet has no submission times."""
-    if system == "moodle" and course.lateness.deadlines and SUBMITTED_AT not in roster.columns:
+def check_reading(system: str, reading: Reading, files: list[File], course: Course) -> None:
+    """Raise CourseError if nobody is known, or if the deadlines need times that are missing."""
+    if not files and not reading.texts:
+        if not reading.lost:
+            raise CourseError(f"{reading.source} does not look like a download from {system}")
+        raise CourseError(f"nobody in {reading.source} is known: {next(iter(reading.lost))}")
+    has_times = system != "moodle" or SUBMITTED_AT in reading.roster.columns
+    if course.lateness.deadlines and not has_times:
         raise CourseError(
             "the worksheet has no column with submission times, so no submission would be late; "
-            f"it has {', '.join(roster.header)}"
+            f"it has {', '.join(reading.roster.header)}"
         )
 
 
@@ -187,30 +169,36 @@ def teams_in(teams: Teams, people: People, only: str) -> dict[str, tuple[Person,
     return {team: tuple(members.values()) for team, members in found.items()}
 
 
-def by_student(uploads: list[Upload]) -> dict[str, list[Upload]]:
-    """Return the uploads of each person; those of a group are each member's."""
-    own: dict[str, list[Upload]] = defaultdict(list)
-    for one in uploads:
-        for person in one.people:
-            own[person["student"]].append(one)
+def by_student(files: list[File], wanted: Collection[str]) -> dict[str, list[File]]:
+    """Return the files of each person; those of a group are each member's.
+
+    wanted: the only learners; all if empty.
+    """
+    own: dict[str, list[File]] = defaultdict(list)
+    for file in files:
+        for person in file.people:
+            if not wanted or escaped(person["student"]) in wanted:
+                own[person["student"]].append(file)
     return dict(sorted(own.items()))
 
 
-def sort_files(target: Target, own: dict[str, list[Upload]]) -> set[str]:
+# --- which files count ---------------------------------------------------------------------------
+
+
+def sort_files(made: Collected, own: dict[str, list[File]]) -> set[str]:
     """Write the files of all learners, and return the chapters. Files without one come last."""
-    chapters: set[str] = set()
-    without = {}
     teams: dict[tuple[str, str], str] = {}
-    for student, uploads in own.items():
-        found, rest = chapters_of(target, student, uploads)
-        chapters |= found.keys()
+    without = {}
+    for student, files in own.items():
+        found, rest = write_chapters(made, student, files)
+        teams |= {(escaped(student), name): team for name, team in found.items()}
         if not found and rest:
             without[student] = rest
-        teams |= {(escaped(student), name): team for name, team in found.items()}
+    chapters = {chapter for _, chapter in teams}
     for student, rest in without.items():
-        write_aside(target, student, rest, target.only or single(chapters))
-    if target.system in ("moodle", "gradescope"):
-        add_teams(target.submitted, teams)
+        write_aside(made, student, rest, made.only or single(chapters))
+    if made.system in ("moodle", "gradescope"):
+        add_teams(made.submitted, teams)
     return chapters
 
 
@@ -219,33 +207,41 @@ def single(chapters: set[str]) -> str:
     return next(iter(chapters)) if len(chapters) == 1 else ""
 
 
-def chapters_of(
-    target: Target, student: str, uploads: list[Upload]
-) -> tuple[dict[str, str], list[Upload]]:
+def write_chapters(
+    made: Collected, student: str, files: list[File]
+) -> tuple[dict[str, str], list[File]]:
     """Write each chapter of a learner.
 
     Return the team by chapter ("" for one person), and the files whose names mean nothing.
     """
-    only, names = target.only, [chapter.name for chapter in target.course.chapters]
-    files = [
-        File(one.name, one.file.read, moment(one.time), one.turn, one)  # its name is the learner's
-        for one in uploads
-    ]
-    found = candidates_in(files, names, target.course.limits)
+    names, only = [chapter.name for chapter in made.course.chapters], made.only
+    found = candidates_in(files, names, made.course.limits)
     if only and not found.of(only):
-        found.candidates += only_code([f for f in files if not meaning(f.path, names)], only)
+        found.candidates += only_code(found.others, only)
     teams: dict[str, str] = {}
     for name in [only] if only else names:
-        if chosen := choose(target, student, name, found):
-            teams[name] = chosen[0][0].file.origin.team
-            write_chapter(target, student, name, chosen)
-    return teams, tell_others(target, student, uploads, found, not teams)
+        if chosen := choose(made, student, name, found):
+            teams[name] = chosen[0][0].team
+            write_chapter(made, student, name, chosen)
+    for one in found.candidates:
+        if only and one.chapter != only:
+            why = f"belongs to {one.chapter} by its name, and not to {only}"
+            made.leave_out(one, student, "", why, not teams and made.system != "git")
+    counted = {one.above + one.path for one in found.candidates}
+    rest = [file for file in found.others if file.above + file.path not in counted]
+    for file in rest:
+        if file.name.lower().endswith(".zip") and file.shown in found.unopened:
+            path = brief(file.above + file.path, 120)
+            made.lost.append(f"{path} is a damaged zip, or too large; nothing in it counts")
+        if teams:
+            made.leave_out(file, student, "", "does not name a chapter", lost=False)
+    return teams, rest
 
 
-Chosen = list[tuple[Candidate, bytes]]
+Chosen = list[tuple[File, bytes]]
 
 
-def choose(target: Target, student: str, chapter: str, found: Found) -> Chosen:
+def choose(made: Collected, student: str, chapter: str, found: Found) -> Chosen:
     """Return the newest readable script and notebook of a chapter, and tell about the others.
 
     Empty if there is none, or if two different files are equally new.
@@ -255,17 +251,16 @@ def choose(target: Target, student: str, chapter: str, found: Found) -> Chosen:
         read: Chosen = []
         for one in found.of(chapter, kind):
             if read and not are_tied(read[0][0], one):
-                target.tell(one.file, student, chapter, f"older than {read[0][0].where}")
+                made.tell(one, student, chapter, f"older than {read[0][0].shown}")
                 continue
             try:
-                read.append((one, whole(one.file)))
+                read.append((one, whole(one)))
             except NotRead as error:
-                target.lose(one.file, f"{error}; it is left out")
-                target.tell(one.file, student, chapter, f"left out: it {error}")
+                made.leave_out(one, student, chapter, str(error), lost=True)
         if len({content for _, content in read}) > 1:
-            names = " or ".join(brief(one.where, 90) for one, _ in read[:2])
-            target.result.lost.append(f"cannot tell which counts of {student}: {names}")
-            target.tell(read[0][0].file, student, chapter, "left out: another file is as new")
+            names = " or ".join(brief(one.shown, 90) for one, _ in read[:2])
+            made.lost.append(f"cannot tell which counts of {student}: {names}")
+            made.tell(read[0][0], student, chapter, "left out: another file is as new")
             return []
         chosen += read[:1]
     return chosen
@@ -279,90 +274,104 @@ def whole(file: File) -> bytes:
     return content
 
 
-def write_chapter(target: Target, student: str, chapter: str, chosen: Chosen) -> None:
+def write_chapter(made: Collected, student: str, chapter: str, chosen: Chosen) -> None:
     """Write a learner's folder of a chapter, unless a newer one is there."""
     new = {one.counts_as: content for one, content in chosen}
-    upload = max((one.file.origin for one, _ in chosen), key=lambda u: (moment(u.time), u.turn))
-    folder = target.submitted / student / chapter
+    latest = max((one for one, _ in chosen), key=lambda file: (file.time, file.turn))
+    folder, result = made.submitted / student / chapter, USED
     try:
-        refuse_links(target.submitted, folder)
+        refuse_links(made.submitted, folder)
+        before = made.turns.get((student, chapter), 0)
         if new == content_of(folder):
-            keep_earlier_time(folder, upload.time)
-            result, target.result.unchanged = SAME, target.result.unchanged + 1
-        elif is_newer(folder, upload.time, upload.turn, target.turns.get((student, chapter), 0)):
+            keep_earlier_time(folder, latest.submitted)
+            result, made.unchanged = SAME, made.unchanged + 1
+        elif is_newer(folder, latest.submitted, latest.turn, before):
             result = "older than the file in SUBMITTED, which stays"
-            target.result.notes.append(f"{brief(str(folder), 150)} is newer, and stays")
+            made.notes.append(f"{brief(str(folder), 150)} is newer, and stays")
         else:
-            replace_folder(target.submitted, folder, new, upload.time)
-            result, target.result.written = USED, target.result.written + 1
+            replace_folder(made.submitted, folder, new, latest.submitted)
+            made.written += 1
     except (OSError, NotWritten) as error:
         why = f"cannot be written: {error.strerror}" if isinstance(error, OSError) else str(error)
         result = f"left out: it {why}"
-        target.result.lost.append(f"{brief(str(folder), 150)} {why}")
+        made.lost.append(f"{brief(str(folder), 150)} {why}")
     for one, _ in chosen:
-        team, late = one.file.origin.team, one.file.origin.late
-        more = (f"of the group {team}" if team else "", "late, says Canvas" if late else "")
-        target.tell(one.file, student, chapter, "; ".join(filter(None, (result, *more))))
+        team = f"of the group {one.team}" if one.team else ""
+        more = (team, "late, says Canvas" if one.late else "")
+        made.tell(one, student, chapter, "; ".join(filter(None, (result, *more))))
 
 
-def tell_others(
-    target: Target, student: str, uploads: list[Upload], found: Found, nothing: bool
-) -> list[Upload]:
-    """Tell about the files of a learner that are no candidate; return those that mean nothing.
-
-    nothing: no file of the learner counts, so that these may be what was meant.
-    """
-    used = {id(one.file.origin) for one in found.candidates}
-    for one in found.candidates:
-        if target.only and one.chapter != target.only:
-            target.tell(one.file, student, "", f"left out: it belongs to {one.chapter}")
-            if nothing and target.system != "git":
-                why = f"belongs to {one.chapter} by its name, and not to {target.only}"
-                target.lose(one.file, f"{why}; it is left out")
-    rest = [one for one in uploads if id(one) not in used]
-    for upload in rest:
-        file = File(upload.name, upload.file.read, origin=upload)
-        if shown(upload.name) in found.damaged:
-            target.lose(file, "is a damaged zip; nothing in it counts")
-        if not nothing:
-            target.tell(file, student, "", "left out: it does not name a chapter")
-    return rest
-
-
-def write_aside(target: Target, student: str, rest: list[Upload], chapter: str) -> None:
+def write_aside(made: Collected, student: str, rest: list[File], chapter: str) -> None:
     """Write the files of a learner of which none counts, so that rows can name them.
 
     They replace no file that counts.
     """
-    if target.system == "git":  # a repository also holds files that are not submissions
-        rest = [one for one in rest if one.name.lower().endswith((".py", ".ipynb"))]
+    if made.system == "git":  # a repository also holds files that are not submissions
+        rest = [file for file in rest if file.name.lower().endswith((".py", ".ipynb"))]
     new = {}
-    for one in rest[:MOST_KEPT]:
-        file = File(one.name, one.file.read, origin=one)
+    for file in rest[:MOST_KEPT]:
         try:
             new[safe(file.name)] = whole(file)
+            made.tell(file, student, chapter, "kept, but it does not name a chapter")
         except NotRead as error:
-            target.lose(file, f"{error}; it is left out")
-            continue
-        target.tell(file, student, chapter, "kept, but it does not name a chapter")
-    folder = target.submitted / student / chapter
+            made.leave_out(file, student, chapter, str(error), lost=True)
+    if not new:
+        return
+    folder = made.submitted / student / chapter
     try:
-        refuse_links(target.submitted, folder)
+        refuse_links(made.submitted, folder)
         there = content_of(folder) if chapter else {}
-        if new and new != there and not any(f"{chapter}.{kind}" in there for kind in CODE):
-            write_files(target.submitted, folder, new, max(one.time for one in rest), chapter)
+        if new != there and not any(f"{chapter}.{kind}" in there for kind in CODE):
+            time = max(file.submitted for file in rest)
+            write_files(made.submitted, folder, new, time, chapter)
     except (OSError, NotWritten) as error:
-        target.result.lost.append(f"{brief(str(folder), 150)} cannot be written: {error}")
-    target.result.notes += notes_on_aside(student, list(new), chapter, target.only)
+        made.lost.append(f"{brief(str(folder), 150)} cannot be written: {error}")
+    advice = f"run again with `--chapter {chapter or 'CHAPTER'}`"
+    if made.only:
+        advice = "rename the file; of archives, only zips are opened"
+    told = f"cannot tell which chapter {brief(', '.join(new), 90)} of {brief(student)} belongs to"
+    made.notes.append(f"{told}; it will get 0 points. To change this, {advice}")
     if len(rest) > MOST_KEPT:
         more = f"{len(rest) - MOST_KEPT} more files of {brief(student)}"
-        target.result.notes.append(f"{more} do not count, and are left out")
+        made.notes.append(f"{more} do not count, and are left out")
 
 
-def notes_on_times(target: Target, roster: Roster) -> list[str]:
+# --- notes ---------------------------------------------------------------------------------------
+
+
+def notes_on_people(reading: Reading, before: int) -> list[str]:
+    """Return notes on people.csv, and on people that the class list does not name."""
+    people, rows = reading.people, reading.roster.rows
+    notes = [f"people.csv: {before} as before, {len(people.rows) - before} new"]
+    if reading.roster.staff:
+        count = plural(reading.roster.staff, "person")
+        notes.append(f"left out: {count} of the staff in the roster")
+    listed = {row.person["number"] for row in rows}
+    new = [one["student"] for one in people.rows[before:] if one["number"] not in listed]
+    if new and rows:
+        notes.append(f"not on the roster: {named(sorted(new))}")
+    return notes
+
+
+def notes_on_absent(reading: Reading, own: set[str], section: Collection[str]) -> list[str]:
+    """Return notes on people without a file. own: people with one. section: the only people."""
+
+    def names(people: list[Person]) -> list[str]:
+        found = {one["student"] for one in people} - own
+        return sorted(one for one in found if not section or escaped(one) in section)
+
+    texts, drafts = names(reading.texts), names(reading.drafts)
+    told = {
+        "submitted nothing": sorted({*names(reading.people.rows)} - {*texts, *drafts}),
+        "submitted only an online text or link, which is not collected": texts,
+        "only have a draft that is not submitted": drafts,
+    }
+    return [f"{words}: {named(students)}" for words, students in told.items() if students]
+
+
+def notes_on_times(made: Collected) -> list[str]:
     """Return a note on files that will never be late, although their chapter has a deadline."""
-    due = target.course.lateness.deadlines
-    lines = [one for one in target.result.lines if one["chapter"] in due]
+    lines = [one for one in made.lines if one["chapter"] in made.course.lateness.deadlines]
     unknown = sum(one["result"].startswith(USED) and not one["submitted"] for one in lines)
     if not unknown:
         return []
@@ -388,33 +397,4 @@ def write_extensions(
     if new or path.is_file():
         kept = [[line[column] for column in EXTENSION_COLUMNS] for line in lines]
         write_file(path, in_csv(EXTENSION_COLUMNS, kept + new).encode())
-    return [f"extensions in {path.name}: {some_names(sorted(later))}"] if later else []
-
-
-def turns_in(submitted: Path) -> dict[tuple[str, str], int]:
-    """Return the system's number of the submission that counts, by learner and chapter."""
-    lines = [line for _, line in read_table(submitted / COLLECTED, LINES)]
-    return {
-        (line["student"], line["chapter"]): int(line["submission"])
-        for line in lines
-        if line["result"].startswith(USED) and line["submission"].isdecimal()
-    }
-
-
-def where_files_went(submitted: Path, student: str, chapter: str) -> list[str]:
-    """Return what became of a learner's files in all downloads, for a chapter or for none."""
-    lines = [line for _, line in read_table(submitted / COLLECTED, LINES)]
-    return [
-        f"{line['download']}: {line['file']}: {line['result']}"
-        for line in lines
-        if escaped(line["student"]) == student and line["chapter"] in ("", chapter)
-    ]
-
-
-def write_lines(submitted: Path, lines: list[dict[str, str]]) -> None:
-    """Add lines to collected.csv, in place of earlier ones about the same files."""
-    before = [line for _, line in read_table(submitted / COLLECTED, LINES)]
-    new = {tuple(line[column] for column in LINES[:4]) for line in lines}
-    kept = [line for line in before if tuple(line[column] for column in LINES[:4]) not in new]
-    cells = [[line[column] for column in LINES] for line in kept + lines]
-    write_file(submitted / COLLECTED, in_csv(LINES, cells).encode("utf-8", "replace"))
+    return [f"extensions in {path.name}: {named(sorted(later))}"] if later else []

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..lateness import check_deadline, in_zone, read_time, with_zone, written
-from .roster import NOT_UTF8, read_csv
+from ..views.csv_cells import read_table
 from .rules import About, Key, Row, Rules
 
 OVERRIDES, EXTENSIONS = "overrides.csv", "extensions.csv"
@@ -35,23 +35,6 @@ Line = dict[str, str]
 def read_rules(out: Path, course: Course) -> Rules:
     """Return what the instructor decided. Raises CourseError with the file and the line."""
     return Rules(course.lateness, read_extensions(out, course), read_overrides(out, course))
-
-
-def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, Line]]:
-    """Return the lines of an instructor's CSV with their numbers. Raises CourseError.
-
-    A missing file has no lines.
-    """
-    if not path.exists():
-        return []
-    try:
-        return read_csv(path.read_bytes().decode("utf-8-sig"), columns)
-    except OSError as error:
-        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise CourseError(f"{path} {NOT_UTF8}") from None
-    except ValueError as error:
-        raise CourseError(f"{path}, {error}") from None
 
 
 def each_line(path: Path, columns: tuple[str, ...], take: Callable[[Line], None]) -> None:

@@ -5,23 +5,18 @@ file that cannot be read raises NotRead when it is read, and affects no other fi
 """
 
 import os
-import stat
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from ..course import CourseError
 from ..folders import LEFT_BEHIND
-from ..sources.candidates import METHODS, File, NotRead, read_bytes
+from ..sources.candidates import NO_ARCHIVE, File, read_bytes, read_entry
 
 LARGEST = 16 << 20  # bytes of one file
 PACKAGES = {"venv", "env", "virtualenv", "site-packages", "node_modules", "conda-meta"}
 LEFT_OUT = PACKAGES | LEFT_BEHIND  # these may hold thousands of files
-ENCRYPTED = 1  # a flag of an entry
-DAMAGED = (RuntimeError, ValueError, IndexError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 def files_in(source: Path) -> list[File]:
@@ -32,7 +27,7 @@ def files_in(source: Path) -> list[File]:
     try:
         found = in_folder(source) if source.is_dir() else in_zip(zipfile.ZipFile(source))
         return sorted((one for one in found if is_wanted(one.path)), key=lambda one: one.path)
-    except (OSError, struct.error, OverflowError, *DAMAGED) as error:
+    except NO_ARCHIVE as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CourseError(f"{source} is neither a folder nor a zip: {why}") from None
 
@@ -58,21 +53,3 @@ def in_zip(archive: zipfile.ZipFile) -> Iterator[File]:
     for info in archive.infolist():
         if not info.is_dir():
             yield File(info.filename, partial(read_entry, archive, info))
-
-
-def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
-    """Return at most `most` + 1 bytes of a zip's entry. Raises NotRead.
-
-    Only methods whose output is bounded are used. The declared size may be wrong.
-    """
-    if stat.S_ISLNK(info.external_attr >> 16):
-        raise NotRead("is a link, not a file")
-    if info.compress_type not in METHODS:
-        raise NotRead("is compressed in a way that is not read")
-    if info.flag_bits & ENCRYPTED:
-        raise NotRead("is encrypted")
-    try:
-        with archive.open(info) as file:
-            return file.read(most + 1)
-    except (OSError, *DAMAGED):
-        raise NotRead("is damaged") from None

@@ -4,9 +4,10 @@ A cell counts as typed by a person if it is neither empty nor the value in an ea
 OUT/export/. Without `--overwrite`, nothing is written over typed cells, or if many grades fall.
 """
 
+import codecs
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from math import inf
@@ -15,16 +16,18 @@ from pathlib import Path
 from ..course import Chapter, CourseError
 from ..sources.finding import named
 from ..sources.submitted_files import escaped
-from ..views.csv_cells import as_csv, harmless, is_formula
-from .collect_notes import brief
-from .export_rows import Export, total, write
+from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
+from .collected import brief
+from .export_rows import Export, write
 from .points_breakdown import is_changed, late, points_steps
-from .report.page import Person
-from .roster import IDENTIFYING, Roster, lines_of
+from .report.page import Person, people_of
+from .roster import IDENTIFYING, Row
+from .rules import total
 from .worksheet import IDENTIFIER, NO
 
 MOST_TOLD = 10
 GRADE, COMMENT, MAXIMUM = "grade", "feedback comments", "maximum grade"
+KEPT = (*IDENTIFYING, IDENTIFIER)  # Moodle finds people by these cells
 CANVAS = (
     *("student", "lastname", "firstname", "id", "sis user id", "sis login id"),
     *("integration id", "root account", "section"),
@@ -55,13 +58,13 @@ class Cell:
     @property
     def changes(self) -> bool:
         """Return True if the grade becomes another one."""
-        return not same_cell(f"{self.was if self.was is not None else ''}", str(self.new))
+        return not same_cell("" if self.was is None else f"{self.was}", str(self.new))
 
     @property
     def falls(self) -> bool:
         """Return True if the grade becomes lower."""
         new = as_number(str(self.new))
-        return new is not None and self.was is not None and self.changes and new < self.was
+        return self.changes and new is not None and self.was is not None and new < self.was
 
     @property
     def is_typed(self) -> bool:
@@ -85,14 +88,10 @@ def same_cell(one: str, other: str) -> bool:
     (True, True)
     """
     first, second = as_number(one), as_number(other)
-    if first is None or second is None:
-        return bare(one) == bare(other)
-    return abs(first - second) < 0.006
-
-
-def bare(cell: str) -> str:
-    """Return a cell without tags and spaces."""
-    return re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell)))
+    if first is not None and second is not None:
+        return abs(first - second) < 0.006
+    bare = (re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell))) for cell in (one, other))
+    return next(bare) == next(bare)
 
 
 def check_cells(what: Export, cells: list[Cell]) -> None:
@@ -100,13 +99,10 @@ def check_cells(what: Export, cells: list[Cell]) -> None:
 
     Raises CourseError, without --overwrite, for typed cells and if over a tenth of the grades fall.
     """
-    grades = [one for one in cells if one.column != COMMENT]
+    grades = [one for one in cells if one.column.casefold() != COMMENT]
     falling = [one for one in grades if one.falls]
     some = ", ".join(f"{one.who} {one.was:g} → {one.new}" for one in falling[:MOST_TOLD])
     changed = sum(one.changes for one in grades)
-    what.notes.append(
-        f"grades of {changed} change, {len(falling)} fall{': ' if some else ''}{some}"
-    )
     typed = [
         f"{one.who}: {one.column} {brief(one.now)} (ours: {brief(str(one.new))})"
         for one in cells
@@ -119,19 +115,18 @@ def check_cells(what: Export, cells: list[Cell]) -> None:
     if 10 * len(falling) > len(grades) and not what.overwrite:
         why = f"grades of {len(falling)} of {len(grades)} would fall: {some}"
         raise CourseError(f"{why}. Nothing is written; if this is right, give --overwrite")
+    told = f"grades of {changed} change, {len(falling)} fall"
+    what.notes.append(f"{told}: {some}" if some else told)
 
 
-Earlier = dict[str, dict[str, str]]
-
-
-def earlier_cells(paths: Iterable[Path], key: str) -> Earlier:
+def earlier_cells(paths: Iterable[Path], key: str) -> dict[str, dict[str, str]]:
     """Return the cells in our earlier files, by the cell of a key column and by lower-case column.
 
     Canvas adds a number to the name of a new column, which is left out here.
     """
-    found: Earlier = defaultdict(dict)
+    found: dict[str, dict[str, str]] = defaultdict(dict)
     for path in filter(Path.is_file, paths):
-        (_, header), *lines = lines_of(path.read_text(encoding="utf-8-sig"))
+        (_, header), *lines = lines_of(path)
         names = [title(name).casefold() for name in header]
         for _, line in lines:
             own = dict(zip(names, line, strict=False))
@@ -146,19 +141,9 @@ def title(column: str) -> str:
 
 def note_unlisted(what: Export, students: Collection[str]) -> None:
     """Add a note on graded learners who are missing from the course system's list."""
-    listed = {escaped(one["student"]) for one in what.listed}
+    listed = {escaped(row.person["student"]) for row in what.roster.rows}
     if missing := sorted(set(students) - listed):
         what.notes.append(f"not on the roster, so not in the file: {named(missing)}")
-
-
-def note_formulas(what: Export, cells: Iterable[object]) -> None:
-    """Add a note on the number of identifying cells that a spreadsheet would read as formulas.
-
-    They stay unchanged, because a course system finds people by them.
-    """
-    if many := sum(map(is_formula, cells)):
-        told = f"{many} of the cells that identify learners look like formulas and stay unchanged"
-        what.notes.append(f"{told}; import the file, and do not open it in a spreadsheet")
 
 
 def scale(what: Export, chapter: Chapter, most: str) -> float:
@@ -188,7 +173,7 @@ def scaled_points(rows: list[dict], chapter: Chapter, by: float = 1.0) -> float 
     excused -= sum(row["max_points"] for row in rows if row.get("override"))
     if excused >= chapter.points:
         return None
-    return round(by * total(rows, "points") * chapter.points / (chapter.points - excused), 6)
+    return round(by * total(rows) * chapter.points / (chapter.points - excused), 6)
 
 
 # --- Moodle --------------------------------------------------------------------------------------
@@ -197,54 +182,31 @@ def scaled_points(rows: list[dict], chapter: Chapter, by: float = 1.0) -> float 
 def moodle_csv(what: Export) -> list[Path]:
     """Write a grading worksheet for one assignment: the roster's own columns, filled in.
 
-    Grades are out of each row's Maximum grade. If the roster is not a worksheet, write what
-    identifies people, points and feedback instead.
+    Grades are out of each row's Maximum grade. Raises CourseError for another roster, and if there
+    is nothing to fill in.
     """
     chapter, people = what.only(), what.people()
-    if what.roster.is_worksheet:
-        return worksheet(what, chapter, people)
-    keys = {"login": "Username", "id_number": "ID number", "email": "Email address"}
-    own = [key for key in keys if any(what.known[name][key] for name in people)]
-    lines: list[list[object]] = []
-    for name, person in people.items():
-        points = scaled_points(person.rows, chapter)
-        cells = [what.known[name][key] for key in own]
-        lines.append([*cells, "" if points is None else points, feedback(person)])
-    note_formulas(what, [cell for line in lines for cell in line[: len(own)]])
-    most = f"{chapter.points:g}"
-    what.notes.append(
-        f"grades are points out of {most}: Moodle does not convert them, so the "
-        f"assignment's maximum grade must be {most}. With the worksheet as --roster they are scaled"
-    )
-    header = [*(keys[key] for key in own), "Grade", "Feedback comments"]
-    return write(what.folder / f"moodle-{chapter.name}.csv", as_csv(header, lines))
-
-
-def worksheet(what: Export, chapter: Chapter, people: dict[str, Person]) -> list[Path]:
-    """Fill in the grades and comments of a worksheet. Raises CourseError if it has neither."""
-    roster, path = what.roster, what.folder / f"moodle-{chapter.name}.csv"
-    can = fillable(what)
+    what.roster.check_worksheet()
+    path = what.folder / f"moodle-{chapter.name}.csv"
+    roster, can = what.roster, fillable(what)
     earlier = earlier_cells([path], roster.header[0].casefold())
     cells, lines = [], []
-    for known, row, raw in zip(what.listed, roster.rows, roster.raw, strict=True):
-        student, line = escaped(known["student"]), []
-        wanted = filled_in(what, chapter, people[student], row) if student in people else {}
-        for column, name, old in zip(roster.columns, roster.header, raw, strict=False):
-            if column in can and column in wanted:
-                before = earlier[raw[0]].get(name.casefold(), "")
-                cells.append(Cell(student, column, row[column], before, wanted[column]))
-                line.append(wanted[column])
+    for row in roster.rows:
+        student, line = escaped(row.person["student"]), []
+        new = filled_in(what, chapter, people[student], row.cells) if student in people else {}
+        for column, name, now in zip(roster.columns, roster.header, row.raw, strict=False):
+            if column in can and column in new:
+                before = earlier[row.raw[0]].get(name.casefold(), "")
+                cells.append(Cell(student, column, now.strip(), before, new[column]))
+                line.append(new[column])
             else:
-                line.append(old if column in KEPT else harmless(old))
+                line.append(now if column in KEPT else harmless(now))
         lines.append(line)
     check_cells(what, cells)
     note_unlisted(what, people.keys())
-    note_formulas(what, [row.get(name, "") for row in roster.rows for name in IDENTIFYING])
-    text = as_csv(roster.header, lines, roster.separator)
-    return write(path, f"\ufeff{text}" if roster.has_bom else text)
-
-
-KEPT = (*IDENTIFYING, IDENTIFIER)  # Moodle finds people by them
+    given = roster.path.read_bytes()
+    text = as_csv(roster.header, lines, separator_of(given.decode("utf-8-sig")))
+    return write(path, f"\ufeff{text}" if given.startswith(codecs.BOM_UTF8) else text)
 
 
 def fillable(what: Export) -> list[str]:
@@ -266,33 +228,28 @@ def fillable(what: Export) -> list[str]:
 
 
 def filled_in(
-    what: Export, chapter: Chapter, person: Person, row: dict[str, str]
+    what: Export, chapter: Chapter, person: Person, cells: dict[str, str]
 ) -> dict[str, object]:
     """Return the new values of a learner's row, by column; {} if Moodle does not allow a change."""
-    if row.get("grade can be changed", "").casefold() in NO:
+    if cells.get("grade can be changed", "").casefold() in NO:
         what.notes.append(f"Moodle does not allow to change the grade of {person.name}; it stays")
         return {}
-    by = scale(what, chapter, row[MAXIMUM]) if MAXIMUM in row else 1.0
+    by = scale(what, chapter, cells[MAXIMUM]) if MAXIMUM in cells else 1.0
     points = scaled_points(person.rows, chapter, by)
     return {GRADE: "" if points is None else points, COMMENT: feedback(person)}
 
 
 def feedback(person: Person) -> str:
     """Return a line for each exercise, and one on the late penalty, in Moodle's HTML."""
-    lines = [
-        f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. {comment(row)}"
-        for row in person.rows
-    ]
+    lines = []
+    for row in person.rows:
+        explained = is_changed(row) or row["mistakes"]  # by all steps to the points
+        told = " ".join([row["message"], *(points_steps(row) if explained else ())])
+        lines.append(f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. {told}")
     if penalty := total(person.rows, "penalty"):
         when = late(person.rows[0]["late_seconds"])
         lines.append(f"Submitted {when} late: {penalty:g} points deducted (included above).")
     return "<br>".join(escape(line, quote=False).replace("\n", "<br>") for line in lines)
-
-
-def comment(row: dict) -> str:
-    """Return the message of a row, and all steps to its points if a mistake or a rule cost some."""
-    explained = is_changed(row) or row["mistakes"]
-    return " ".join([row["message"], *points_steps(row)]) if explained else row["message"]
 
 
 # --- Canvas --------------------------------------------------------------------------------------
@@ -304,106 +261,93 @@ def canvas_csv(what: Export) -> list[Path]:
     The roster is the gradebook's own export, because Canvas finds people by its ids. An existing
     column keeps its possible points, and the grades are scaled to these.
     """
-    roster = what.roster
+    roster, name = what.roster, f"canvas-{what.chapter.name}" if what.chapter else "canvas"
     if "id" not in roster.columns or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
-    own = [at for at, name in enumerate(roster.columns) if name in CANVAS]
-    columns = canvas_columns(what)
-    most = {name: cell_at(roster.possible, at) for name, at in columns.items()}
-    header = [roster.header[at] for at in own]
-    possible: list[object] = ["    Points Possible", *[""] * (len(own) - 1)]
-    for name, at in columns.items():
-        chapter = what.course.chapter(name)
-        header.append(roster.header[at] if at >= 0 else chapter.title)
-        possible.append(most[name] or chapter.points)
-        if at < 0:
-            told = f"not in the gradebook yet, so Canvas will create an assignment: {header[-1]}"
-            what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
-    lines = canvas_lines(what, own, columns, most, header[len(own) :])
-    note_formulas(what, [cell for line in lines for cell in line[: len(own)]])
-    name = f"canvas-{what.chapter.name}.csv" if what.chapter else "canvas.csv"
-    return write(what.folder / name, as_csv(header, [possible, *lines]))
-
-
-def canvas_lines(
-    what: Export, own: list[int], columns: dict[str, int], most: dict[str, str], titles: list[str]
-) -> list[list[object]]:
-    """Return a line for each learner. Raises CourseError as `check_cells` does.
-
-    own: the places of the columns that identify people. columns, most, titles: the place of each
-    chapter's column, its possible points, and its name.
-    """
-    points, roster = canvas_points(what, columns, most), what.roster
-    earlier = earlier_cells(sorted(what.folder.glob("canvas*.csv")), "id")
-    lines: list[list[object]] = []
+    people = people_of(what.addressed(), 0)
+    rows = {escaped(row.person["student"]): row for row in roster.rows}
+    if what.section:
+        rows = {student: row for student, row in rows.items() if student in people}
+    at = [n for n, column in enumerate(roster.columns) if column in CANVAS]
+    header, possible = [roster.header[n] for n in at], ["    Points Possible", *[""] * len(at[1:])]
+    lines: list[list[object]] = [[cell_at(row.raw, n) for n in at] for row in rows.values()]
     cells = []
-    for person, raw in zip(what.listed, roster.raw, strict=True):
-        student = escaped(person["student"])
-        if what.section and student not in {student for student, _ in points}:
-            continue
-        line: list[object] = [cell_at(raw, at) for at in own]
-        before = earlier[cell_at(raw, roster.columns.index("id"))]
-        for (chapter, at), name in zip(columns.items(), titles, strict=True):
-            now, new = cell_at(raw, at), points.get((student, chapter))
-            line.append(harmless(now) if new is None else new)
-            if new is not None:
-                old = before.get(title(name).casefold(), "")
-                cells.append(Cell(student, name, now, old, new))
-        lines.append(line)
+    for chapter, place in canvas_columns(what):
+        header.append(roster.header[place] if place >= 0 else chapter.title)
+        possible.append(cell_at(roster.possible, place) or f"{chapter.points:g}")
+        by = scale(what, chapter, possible[-1])
+        column = canvas_cells(what, chapter, place, header[-1], by, rows, people)
+        for line, cell in zip(lines, column, strict=True):
+            line.append(harmless(cell.now) if cell.new is None else cell.new)
+        cells += [cell for cell in column if cell.new is not None]
     check_cells(what, cells)
-    note_unlisted(what, {student for student, _ in points})
-    return lines
+    note_unlisted(what, people.keys())
+    return write(what.folder / f"{name}.csv", as_csv(header, [possible, *lines]))
 
 
-def canvas_points(
-    what: Export, columns: dict[str, int], most: dict[str, str]
-) -> dict[tuple[str, str], float | str]:
-    """Return scaled points by student and chapter, or Canvas' mark if everything is excused."""
-    own: dict[tuple[str, str], list[dict]] = defaultdict(list)
-    for row in what.addressed():
-        own[row["student"], row["chapter"]].append(row)
-    chapters = {name: what.course.chapter(name) for name in columns}
-    scales = {n: scale(what, c, most[n] or f"{c.points:g}") for n, c in chapters.items()}
-    found = {a: scaled_points(rows, chapters[a[1]], scales[a[1]]) for a, rows in own.items()}
-    return {about: CANVAS_EXCUSED if p is None else p for about, p in found.items()}
+def canvas_cells(
+    what: Export,
+    chapter: Chapter,
+    place: int,
+    column: str,
+    by: float,
+    rows: dict[str, Row],
+    people: dict[str, Person],
+) -> list[Cell]:
+    """Return a cell of a chapter's column for each row; `new` is None if nothing is graded.
+
+    place: of the column in the gradebook. by: the factor of points. rows: by learner.
+    """
+    earlier, cells = earlier_cells(sorted(what.folder.glob("canvas*.csv")), "id"), []
+    for student, row in rows.items():
+        new: object = None
+        if student in people and (graded := people[student].chapters.get(chapter.name)):
+            points = scaled_points(graded, chapter, by)
+            new = CANVAS_EXCUSED if points is None else points
+        before = earlier[row.cells["id"]].get(title(column).casefold(), "")
+        cells.append(Cell(student, column, cell_at(row.raw, place), before, new))
+    return cells
 
 
-def cell_at(cells: tuple[str, ...], at: int) -> str:
+def cell_at(cells: Sequence[str], at: int) -> str:
     """Return a cell of a row; "" for -1, and if the row is too short."""
     return cells[at].strip() if 0 <= at < len(cells) else ""
 
 
-def canvas_columns(what: Export) -> dict[str, int]:
+def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
     """Return the place of each chapter's column in the gradebook, -1 for a new one.
 
     With --column there is only one chapter. Otherwise the column is named `title (number)`. Raises
-    CourseError if several columns are named like this.
+    CourseError if several columns are named like this, or if --column names none.
     """
-    if what.column:
-        return {what.only().name: one_column(what.roster, [what.column])}
-    there, columns = {row["chapter"] for row in what.rows}, {}
-    for chapter in what.course.chapters:
+    there, found = {row["chapter"] for row in what.rows}, []
+    for chapter in [what.only()] if what.column else what.course.chapters:
         if chapter.name in there:
-            columns[chapter.name] = one_column(what.roster, [chapter.title, chapter.name], False)
-    return columns
+            place = place_of(what, [what.column] if what.column else [chapter.title, chapter.name])
+            found.append((chapter, place))
+            if place < 0:
+                told = "not in the gradebook yet, so Canvas will create an assignment"
+                advice = "`--chapter NAME` writes one chapter alone"
+                what.notes.append(f"{told}: {chapter.title}; {advice}")
+    return found
 
 
-def one_column(roster: Roster, names: list[str], needed: bool = True) -> int:
+def place_of(what: Export, names: list[str]) -> int:
     """Return the place of the only column with one of these names or numbers; -1 without one.
 
-    Raises CourseError if there are several, or none although one is needed.
+    Raises CourseError if there are several, or none although --column names one.
     """
-    wanted, found = {name.casefold() for name in names}, []
-    for at, column in enumerate(roster.header):
+    wanted, header, found = {name.casefold() for name in names}, what.roster.header, []
+    for at, column in enumerate(header):
         number = column.removesuffix(")").rpartition(" (")[2]
         if wanted & {column.casefold(), title(column).casefold(), number}:
             found.append(at)
     if len(found) > 1:
-        several = ", ".join(roster.header[at] for at in found)
+        several = ", ".join(header[at] for at in found)
         told = f"the gradebook has {len(found)} columns {names[0]}: {several}"
         raise CourseError(f"{told}; choose with --column")
-    if needed and not found:
-        there = ", ".join(one for one in roster.header if one.casefold() not in CANVAS)
-        what = f"no column {names[0]}; it has {there or 'no assignments'}"
-        raise CourseError(f"the gradebook has {what}")
+    if what.column and not found:
+        there = ", ".join(one for one in header if one.casefold() not in CANVAS)
+        told = f"no column {names[0]}; it has {there or 'no assignments'}"
+        raise CourseError(f"the gradebook has {told}")
     return found[0] if found else -1

@@ -3,39 +3,25 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 LONGEST_CODE = 6000
 
 
-@dataclass(frozen=True)
-class Group:
-    """Wrong answers to an exercise with the same results. code: that of one of the students."""
+def groups_of(rows: list[dict], codes: Mapping[str, str]) -> list[dict]:
+    """Return the groups of a class, the largest first: wrong answers with the same results.
 
-    name: str
-    exercise: str
-    students: tuple[str, ...]
-    message: str
-    code: str
-
-
-def groups_of(rows: list[dict], codes: Mapping[str, str]) -> list[Group]:
-    """Return the groups of a class, the largest first. codes: the code of one of each group."""
+    codes: the code of one of each group.
+    """
     members: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         if row.get("group"):
             members[row["group"]].append(row)
-    found = [
-        Group(
-            name,
-            same[0]["exercise"],
-            tuple(row["student"] for row in same),
-            same[0]["message"],
-            codes.get(name, ""),
-        )
-        for name, same in members.items()
-    ]
-    return sorted(found, key=lambda group: (-len(group.students), group.exercise, group.name))
+    found = []
+    for name, same in members.items():
+        about = {"name": name, "exercise": same[0]["exercise"], "message": same[0]["message"]}
+        students = [row["student"] for row in same]
+        found.append(about | {"students": students, "code": codes.get(name, "")})
+    return sorted(found, key=lambda one: (-len(one["students"]), one["exercise"], one["name"]))
 
 
 def definition_in(text: str, name: str) -> str:

@@ -21,14 +21,12 @@ from ..course import CourseError
 from ..folders import write_file
 from ..sources.finding import PEOPLE
 from ..sources.submitted_files import escaped
-from ..views.csv_cells import in_csv, is_formula
-from .decisions import read_table
+from ..views.csv_cells import in_csv, plain, read_table
 from .folder_names import safe, same_folder
-from .roster import Roster, facts_in, read_roster
+from .roster import Person, Roster, read_roster
 
 IDS = ("login", "id_number", "canvas_id", "sid", "git")
 COLUMNS = ("number", "student", "name", "email", *IDS, "section")
-Person = dict[str, str]  # by column
 
 
 @dataclass
@@ -37,7 +35,7 @@ class People:
 
     path: of people.csv. rows: all people. by: people by a column and its value in lower case.
     folders: the folders that are there. taken: the names of people's folders. last: the last number
-    that was given. new: the number of people that were added.
+    that was given.
     """
 
     path: Path
@@ -46,7 +44,6 @@ class People:
     folders: set[str] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
     last: int = 0
-    new: int = 0
 
     @property
     def students(self) -> tuple[str, ...]:
@@ -71,23 +68,27 @@ class People:
             raise CourseError(f"there is no section {section}; {PEOPLE} has {', '.join(known)}")
         return frozenset(map(escaped, own))
 
-    def update(self, roster: Roster) -> list[Person]:
-        """Add what a class list says; return the person of each row. Raises CourseError."""
-        told = [(line, facts_in(row)) for line, row in zip(roster.lines, roster.rows, strict=True)]
-        found: dict[int, Person] = {}
-        seen: dict[str, int] = {}
-        for line, facts in sorted(told, key=lambda one: not self.has_id(one[1])):
+    def update(self, roster: Roster) -> None:
+        """Add what a class list says, and set the person of each row. Raises CourseError."""
+        lines: dict[str, int] = {}  # by a person's number
+        # People with a known id come first, because an address may be given to a new person.
+        for row in sorted(roster.rows, key=lambda row: not self.with_ids(row.facts)):
             try:
-                person = found[line] = self.add(facts)
-                if (first := seen.setdefault(person["number"], line)) != line:
-                    raise ValueError(f"{called(person)} is in line {first} too")
+                row.person = self.add(row.facts)
+                first = lines.setdefault(row.person["number"], row.line)
+                if first != row.line:
+                    raise ValueError(f"{called(row.person)} is in line {first} too")
             except ValueError as error:
-                raise CourseError(f"the roster {roster.path}, line {line}: {error}") from None
-        return [found[line] for line in roster.lines]
+                raise CourseError(f"the roster {roster.path}, line {row.line}: {error}") from None
 
-    def has_id(self, told: Person) -> bool:
-        """Return True if somebody has one of these ids."""
-        return any(self.by.get((column, told[column].casefold())) for column in IDS)
+    def with_ids(self, told: Person) -> list[tuple[str, Person]]:
+        """Return the people with one of these ids, each with its column."""
+        return [
+            (column, one)
+            for column in IDS
+            if told.get(column)
+            for one in self.by.get((column, told[column].casefold()), [])
+        ]
 
     def add(self, told: Person, folder: str = "") -> Person:
         """Add what is told about a person, new or known. Raises ValueError with a sentence.
@@ -99,7 +100,6 @@ class People:
             person = dict.fromkeys(COLUMNS, "")
             person |= {"number": str(self.last + 1), "student": self.folder_for(told, folder)}
             self.rows.append(person)
-            self.new += 1
         for column in IDS:
             if told.get(column) and person[column].casefold() not in ("", told[column].casefold()):
                 why = f"has the {column} {person[column]} in {PEOPLE}, and here {told[column]}"
@@ -110,12 +110,7 @@ class People:
 
     def known(self, told: Person) -> Person | None:
         """Return the person who is told about; None for a new one. Raises ValueError."""
-        found = [
-            (column, one)
-            for column in IDS
-            if told.get(column)
-            for one in self.by.get((column, told[column].casefold()), [])
-        ]
+        found = self.with_ids(told)
         if others := [one for one in found if one[1] is not found[0][1]]:
             first, second = (f"{told[c]} is {called(one)}" for c, one in (found[0], others[0]))
             raise ValueError(f"this is one person here, but in {PEOPLE} {first} and {second}")
@@ -181,11 +176,6 @@ def sections_of(cell: str) -> list[str]:
 def words_of(name: str) -> set[str]:
     """Return the words of a name in lower case."""
     return set(re.findall(r"\w+", name.casefold()))
-
-
-def plain(cell: str) -> str:
-    """Return a cell without the mark that keeps a spreadsheet from calculating it."""
-    return cell[1:] if cell[:1] == "'" and is_formula(cell[1:]) else cell
 
 
 def read_people(folder: Path) -> People:

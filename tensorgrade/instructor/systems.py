@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -22,46 +22,28 @@ from ..lateness import read_time, written, zone_named
 from ..sources.candidates import File, NotRead, shown
 from ..sources.submitted_files import escaped
 from .commit_dates import commit_dates
-from .people import People, Person, called
-from .roster import Roster, participants
-from .worksheet import DRAFT, IDENTIFIER, read_date
+from .people import People, called
+from .roster import Person, Roster, Row
+from .submitted_folder import moment
+from .worksheet import DRAFT, IDENTIFIER, number_of, read_date
 
 SUBMITTED_AT, DUE, STATUS = "last modified (submission)", "due date", "status"
-
-
-@dataclass(frozen=True)
-class Upload:
-    """A file of a person, or of each person of a group.
-
-    name: the path that the learner gave it. time: in the format of `read_time`; "" if unknown.
-    turn: a number that is larger for later submissions. late: the system marks it as late. team:
-    the name of a group; "" for one person.
-    """
-
-    people: tuple[Person, ...]
-    name: str
-    file: File
-    time: str = ""
-    turn: int = 0
-    late: bool = False
-    team: str = ""
 
 
 @dataclass(frozen=True)
 class Reading:
     """The input of a reader, and what it adds.
 
-    source: the download. rows: the person of each row of the roster. teams: the members of each
-    team, from teams.csv. zone: the time zone of Moodle's dates. lost: what happened to files that
-    belong to no known person, by a sentence. texts, drafts: people with an
-    online text, and with files that are not submitted yet; these are not collected.
+    source: the download. teams: the members of each team, from teams.csv. zone: the time zone of
+    Moodle's dates. lost: what happened to files that belong to no known person, by a sentence.
+    texts, drafts: people with an online text, and with files that are not submitted yet; these are
+    not collected.
     """
 
     source: Path
     files: list[File]
     people: People
     roster: Roster
-    rows: list[Person] = field(default_factory=list)
     teams: dict[str, tuple[Person, ...]] = field(default_factory=dict)
     zone: str = ""
     lost: dict[str, list[File]] = field(default_factory=lambda: defaultdict(list))
@@ -69,35 +51,45 @@ class Reading:
     drafts: list[Person] = field(default_factory=list)
 
     @cached_property
-    def participants(self) -> dict[str, int]:
+    def participants(self) -> dict[str, Row]:
         """The rows of a worksheet by the number of a participant."""
-        return participants(self.roster)
+        found = {number_of(row.cells.get(IDENTIFIER, "")): row for row in self.roster.rows}
+        return {number: row for number, row in found.items() if number}
+
+    @cached_property
+    def groups(self) -> dict[str, list[Row]]:
+        """The rows of a worksheet by the plain name of their group."""
+        found = defaultdict(list)
+        for row in self.roster.rows:
+            if group := row.cells.get("group"):
+                found[plain(group)].append(row)
+        return found
 
     def members(self, team: str) -> tuple[Person, ...]:
         """Return the members of a team in teams.csv."""
         return self.teams.get(plain(team), ())
 
-    def date_in(self, at: int, column: str) -> str:
-        """Return the time in a cell of the worksheet's row, "" if there is none.
+    def date_in(self, row: Row, column: str) -> str:
+        """Return the time in a cell of the worksheet's row, in UTC; "" if there is none.
 
         Raises CourseError for a time that is not understood.
         """
-        cell = self.roster.rows[at].get(column, "")
+        cell = row.cells.get(column, "")
         local = read_date(cell) if cell not in ("", "-") else None
-        where = f"the roster {self.roster.path}, line {self.roster.lines[at]}"
         if local is None:
             if cell in ("", "-") or column == STATUS:
                 return ""
+            where = f"the roster {self.roster.path}, line {row.line}"
             raise CourseError(f"{where}: the date {cell!r} in {column!r} is not understood")
         if not self.zone:
             raise CourseError(
                 "the time zone of the worksheet's dates is not known; set zone in the Lateness of "
                 "course_config.py, or give --zone Europe/Berlin"
             )
-        return moment_in(local, self.zone)
+        return in_utc(local, self.zone)
 
 
-def moment_in(local: datetime, zone: str) -> str:
+def in_utc(local: datetime, zone: str) -> str:
     """Return a local time in UTC. Of an hour that clocks show twice, the first one counts."""
     try:
         return written(local.replace(tzinfo=zone_named(zone)))
@@ -105,13 +97,24 @@ def moment_in(local: datetime, zone: str) -> str:
         return ""
 
 
+def submitted_by(people: tuple[Person, ...], name: str, file: File, time: str = "") -> File:
+    """Return a file of a download as one of these people.
+
+    name: the end of its path, which the learner chose. time: in UTC; "" if unknown.
+    """
+    above = file.path.removesuffix(name)
+    return replace(file, path=name, above=above, people=people, submitted=time, time=moment(time))
+
+
 def plain(name: str) -> str:
     """Return the letters and digits of a name in a fixed order, because systems change the rest.
+
+    Accents do not count either.
 
     >>> plain("Lind, Ada_M.") == plain("adamlind")
     True
     """
-    whole = unicodedata.normalize("NFKC", name).casefold()
+    whole = unicodedata.normalize("NFKD", name).casefold()
     return "".join(sorted(filter(str.isalnum, whole)))
 
 
@@ -122,47 +125,56 @@ MOODLE = re.compile(
 )
 
 
-def moodle(reading: Reading) -> Iterator[Upload]:
+def moodle(reading: Reading) -> Iterator[File]:
     """Yield `Ada Lovelace_12345_assignsubmission_file/ch1.py`, or the same without folders.
 
     The number is that of `Participant 12345` in the worksheet, or a group's own number, which may
     be equal. So the name decides which of them it is. Raises CourseError without a worksheet.
     """
-    if not reading.roster.is_worksheet:
-        raise CourseError("Moodle's numbers are in its grading worksheet; give it with --roster")
+    reading.roster.check_worksheet()
     for file in reading.files:
         parts = file.path.split("/")
         found = [(at, m) for at, part in enumerate(parts, 1) if (m := MOODLE.fullmatch(part))]
         if not found:
             continue
         at, match = found[0]
-        rows = moodle_rows(reading, match["name"], match["id"] or "")
-        people = tuple(reading.rows[row] for row in rows) or reading.members(match["name"])
+        name, number = match["name"], match["id"] or ""
+        rows = moodle_rows(reading, name, number)
+        people = tuple(row.person for row in rows) or reading.members(name)
         if not people:
-            reading.lost[moodle_stranger(reading, match["name"], match["id"] or "")].append(file)
+            reading.lost[moodle_stranger(reading, name, number)].append(file)
         elif match["kind"] != "file":
             reading.texts.extend(people if match["kind"] == "onlinetext" else ())
-        elif any(DRAFT.match(reading.roster.rows[row].get(STATUS, "")) for row in rows):
+        elif any(DRAFT.match(row.cells.get(STATUS, "")) for row in rows):
             reading.drafts.extend(people)
         else:
-            name = "/".join(parts[at:]) or match["file"] or file.name
+            own = "/".join(parts[at:]) or match["file"] or file.name
             time = max((reading.date_in(row, SUBMITTED_AT) for row in rows), default="")
-            team = match["name"] if len(people) > 1 else ""
-            yield Upload(people, name, file, time, team=team)
+            team = name if len(people) > 1 else ""
+            yield replace(submitted_by(people, own, file, time), team=team)
 
 
-def moodle_rows(reading: Reading, name: str, number: str) -> list[int]:
+def moodle_rows(reading: Reading, name: str, number: str) -> list[Row]:
     """Return the rows of the worksheet that a name and a number are about: a person's or a group's.
 
     Without names in the worksheet, as in anonymous marking, the number alone decides.
     """
-    at = reading.participants.get(number)
-    cells = reading.roster.rows[at] if at is not None else {}
-    fits = plain(name) in (plain(cells.get(column, "")) for column in ("full name", IDENTIFIER))
-    group = [n for n, row in enumerate(reading.roster.rows) if is_in(row.get("group", ""), name)]
-    if at is not None and (fits or not (group or cells.get("full name"))):
-        return [at]
+    own, group = reading.participants.get(number), reading.groups.get(plain(name), [])
+    if own:
+        names = [own.cells.get(column, "") for column in ("full name", IDENTIFIER)]
+        if plain(name) in map(plain, names) or not (group or names[0]):
+            return [own]
     return group
+
+
+def moodle_stranger(reading: Reading, name: str, number: str) -> str:
+    """Return why a folder of Moodle's download belongs to nobody."""
+    other = reading.participants.get(number)
+    why = f"{number} is {called(other.person)}" if other else "the worksheet has no such number"
+    return f"{shown(name)} is neither a person nor a group of the worksheet ({why}); {ADVICE}"
+
+
+ADVICE = "write a group's members into teams.csv in SUBMITTED"
 
 
 def granted(reading: Reading) -> dict[str, str]:
@@ -173,36 +185,25 @@ def granted(reading: Reading) -> dict[str, str]:
     """
     if not reading.roster.is_worksheet:
         return {}
-    dues = [reading.date_in(at, DUE) for at in range(len(reading.rows))]
+    dues = [reading.date_in(row, DUE) for row in reading.roster.rows]
     usual = Counter(dues).most_common(1)[0][0]
     found = {}
-    for at, person in enumerate(reading.rows):
-        dates = [reading.date_in(at, STATUS), dues[at] if dues[at] > usual else ""]
-        if due := max(dates):
-            found[escaped(person["student"])] = due
+    for row, due in zip(reading.roster.rows, dues, strict=True):
+        if own := max(reading.date_in(row, STATUS), due if due > usual else ""):
+            found[escaped(row.person["student"])] = own
     return found
 
 
-def is_in(group: str, name: str) -> bool:
-    """Return True if a group of the worksheet has this name."""
-    return bool(group) and plain(group) == plain(name)
-
-
-def moodle_stranger(reading: Reading, name: str, number: str) -> str:
-    """Return why a folder of Moodle's download belongs to nobody."""
-    at = reading.participants.get(number)
-    is_other = f"{number} is {called(reading.rows[at])}" if at is not None else ""
-    why = is_other or "the worksheet has no such number"
-    return f"{shown(name)} is neither a person nor a group of the worksheet ({why}); {ADVICE}"
-
-
-ADVICE = "write a group's members into teams.csv in SUBMITTED"
 CANVAS = re.compile(r"_(LATE_)?(?=(\d+)_(\d+)_(.+))", re.DOTALL)
 CANVAS_TEXT = re.compile(r".+?_(?:LATE_)?(\d+)_(?:text|link)\.html")
 CANVAS_ANONYMOUS = re.compile(r"(?:LATE_)?anon_[0-9A-Za-z]+_.+", re.DOTALL)
+ANONYMOUS = (
+    "Canvas hides who submitted, because the assignment is graded anonymously; post the grades or "
+    "turn this off, and download again"
+)
 
 
-def canvas(reading: Reading) -> Iterator[Upload]:
+def canvas(reading: Reading) -> Iterator[File]:
     """Yield `lovelaceada_LATE_101_456_ch1.py`, from the one folder that holds such files.
 
     Names may hold underscores and numbers, and a group's file has one member's number. So the
@@ -210,14 +211,13 @@ def canvas(reading: Reading) -> Iterator[Upload]:
     """
     depth = min((f.path.count("/") for f in reading.files if CANVAS.search(f.name)), default=0)
     for file in reading.files:
-        name = file.name
         if file.path.count("/") != depth:
             continue
-        if text := CANVAS_TEXT.fullmatch(name):
+        if text := CANVAS_TEXT.fullmatch(file.name):
             reading.texts.extend(filter(None, [reading.people.find("canvas_id", text[1])]))
-        elif CANVAS_ANONYMOUS.fullmatch(name):
+        elif CANVAS_ANONYMOUS.fullmatch(file.name):
             reading.lost[ANONYMOUS].append(file)
-        elif found := [(name[: m.start()], *m.groups()) for m in CANVAS.finditer(name)]:
+        elif found := [(file.name[: m.start()], *m.groups()) for m in CANVAS.finditer(file.name)]:
             known = [one for one in found if reading.people.find("canvas_id", one[2])]
             fitting = [one for one in known if canvas_person(reading, one[0], one[2])]
             best = fitting or known or found
@@ -227,23 +227,16 @@ def canvas(reading: Reading) -> Iterator[Upload]:
             if not people:
                 reading.lost[canvas_stranger(reading, who, user)].append(file)
             else:
-                team = who if not person else ""
-                yield Upload(people, own, file, turn=int(number), late=bool(late), team=team)
-
-
-ANONYMOUS = (
-    "Canvas hides who submitted, because the assignment is graded anonymously; post the grades or "
-    "turn this off, and download again"
-)
+                mine, team = submitted_by(people, own, file), "" if person else who
+                yield replace(mine, turn=int(number), late=bool(late), team=team)
 
 
 def canvas_person(reading: Reading, name: str, number: str) -> Person | None:
     """Return the person with a number of Canvas, if the name is theirs; a new one if unknown."""
-    person = reading.people.find("canvas_id", number)
-    if person is None and not reading.people.by.get(("canvas_id", number)):
+    if not reading.people.by.get(("canvas_id", number)):
         return reading.people.add({"canvas_id": number, "name": name}, f"{name}_{number}")
-    fits = person and plain(person["name"]) in ("", plain(name))
-    return person if fits else None
+    person = reading.people.find("canvas_id", number)
+    return person if person and plain(person["name"]) in ("", plain(name)) else None
 
 
 def canvas_stranger(reading: Reading, name: str, number: str) -> str:
@@ -258,9 +251,10 @@ def canvas_stranger(reading: Reading, name: str, number: str) -> str:
 GRADESCOPE = re.compile(r"submission_\d+")
 METADATA = "submission_metadata.yml"
 LARGEST_METADATA = 64 << 20  # bytes
+NO_YAML = (yaml.YAMLError, RecursionError, ValueError, TypeError)
 
 
-def gradescope(reading: Reading) -> Iterator[Upload]:
+def gradescope(reading: Reading) -> Iterator[File]:
     """Yield `assignment_1_export/submission_2/ch1.py`.
 
     `submission_metadata.yml` next to the `submission_N` folders names the people of each. A file
@@ -284,33 +278,21 @@ def gradescope(reading: Reading) -> Iterator[Upload]:
         if not people.get(key):
             reading.lost[f"{METADATA} names nobody for {parts[at]}"].append(file)
             continue
-        team = parts[at] if len(people[key]) > 1 else ""
-        time = time_in(told[key].get(":created_at"))
-        turn = int(parts[at].partition("_")[2])
-        yield Upload(people[key], "/".join(parts[at + 1 :]), file, time, turn, team=team)
+        time, own = time_in(told[key].get(":created_at")), "/".join(parts[at + 1 :])
+        team, turn = parts[at] if len(people[key]) > 1 else "", int(parts[at].partition("_")[2])
+        yield replace(submitted_by(people[key], own, file, time), turn=turn, team=team)
 
 
 def records_in(file: File) -> dict[str, dict]:
-    """Return the records of a metadata file, by submission. Raises CourseError.
-
-    Each is read separately, so that a malformed one affects no other; equal keys are not trusted.
-    """
+    """Return the records of a metadata file, by submission. Raises CourseError."""
     try:
-        text = file.read(LARGEST_METADATA).decode("utf-8-sig").replace("\r\n", "\n")
-    except (NotRead, UnicodeDecodeError) as error:
-        raise CourseError(f"{shown(file.path)} cannot be read: {error}") from None
-    texts = re.split(r"(?m)^(?=submission_\d+:)", text)
-    keys = Counter(one.partition(":")[0] for one in texts)
-    found: dict[str, dict] = {}
-    for one in texts:
-        key = one.partition(":")[0]
-        if GRADESCOPE.fullmatch(key) and keys[key] == 1:
-            try:
-                record = yaml.load(one, yaml.BaseLoader)[key]  # every scalar stays a text
-            except (yaml.YAMLError, RecursionError, ValueError, TypeError, KeyError):
-                continue
-            found |= {key: record} if isinstance(record, dict) else {}
-    return found
+        text = file.read(LARGEST_METADATA).decode("utf-8-sig")
+        records = yaml.load(text, yaml.BaseLoader)  # every scalar stays a text
+    except (NotRead, *NO_YAML) as error:
+        told = f"{shown(file.path)} cannot be read, so nobody is known: {error}"
+        raise CourseError(told) from None
+    records = records if isinstance(records, dict) else {}
+    return {key: record for key, record in records.items() if isinstance(record, dict)}
 
 
 def submitters(people: People, record: dict) -> tuple[Person, ...]:
@@ -318,18 +300,15 @@ def submitters(people: People, record: dict) -> tuple[Person, ...]:
 
     The address of an account identifies it. Learners may set their own sid.
     """
+    found: list[Person] = []
     told = record.get(":submitters")
-    found = []
-    for one in told if isinstance(told, list) else []:
-        cells = (
-            [one.get(name) for name in (":sid", ":email", ":name")] if isinstance(one, dict) else []
-        )
-        sid, email, name = (c if isinstance(c, str) else "" for c in cells or ("", "", ""))
-        by_sid = people.find("sid", sid)
-        is_theirs = by_sid and by_sid["email"].casefold() in ("", email.casefold())
-        person = people.find("email", email) or (by_sid if is_theirs or not email else None)
-        if person is None and (sid or email):
-            facts = {"sid": "" if by_sid else sid, "email": email, "name": name}
+    for one in filter(lambda one: isinstance(one, dict), told if isinstance(told, list) else []):
+        facts = {name: str(one.get(f":{name}") or "") for name in ("sid", "email", "name")}
+        by_sid, email = people.find("sid", facts["sid"]), facts["email"].casefold()
+        if by_sid and email and by_sid["email"].casefold() not in ("", email):
+            facts["sid"], by_sid = "", None  # this is the sid of another account
+        person = people.find("email", email) or by_sid
+        if person is None and (facts["sid"] or email):
             with suppress(ValueError):  # the address may be that of several people
                 person = people.add(facts)
         found += [person] if person and person not in found else []
@@ -347,7 +326,7 @@ def time_in(text: object) -> str:
 HOSTS_TIMES = ("submission_timestamp", "datetime")  # in the host's list of grades
 
 
-def git(reading: Reading) -> Iterator[Upload]:
+def git(reading: Reading) -> Iterator[File]:
     """Yield the files of clones, `assignment-1-ada/ch1.py`: the login or the team is at the end.
 
     Logins ignore case. A clone does not contain the time of a push, so without a list of the host,
@@ -358,25 +337,22 @@ def git(reading: Reading) -> Iterator[Upload]:
     if strangers and 2 * len(strangers) >= len(owners):  # probably these are teams
         count = f"{len(strangers)} of {len(owners)} clones end with no login of the class"
         raise CourseError(f"{count}, such as {shown(strangers[0])}; give a roster, or {ADVICE}")
-    cells = {id(p): row for p, row in zip(reading.rows, reading.roster.rows, strict=True)}
-    dates = {
-        clone: commit_dates(reading.source / clone) if reading.source.is_dir() else {}
-        for clone in owners
-    }
+    listed = {row.person["number"]: row.cells for row in reading.roster.rows}
+    is_folder = reading.source.is_dir()
+    dates = {clone: commit_dates(reading.source / clone) if is_folder else {} for clone in owners}
     for file in reading.files:
         parts = file.path.split("/")
         clone, name = "/".join(parts[:depth]), "/".join(parts[depth:])
         if not name or clone not in owners:
             continue
-        if not owners[clone]:
+        people = owners[clone]
+        if not people:
             reading.lost[f"{shown(clone)} ends with no login of the class; {ADVICE}"].append(file)
             continue
-        told = [
-            cells.get(id(one), {}).get(column) for one in owners[clone] for column in HOSTS_TIMES
-        ]
+        told = [listed.get(p["number"], {}).get(column) for p in people for column in HOSTS_TIMES]
         time = next(filter(None, told), "") or dates[clone].get(name, "")
-        team = parts[depth - 1] if len(owners[clone]) > 1 else ""
-        yield Upload(owners[clone], name, file, time_in(time), team=team)
+        team = parts[depth - 1] if len(people) > 1 else ""
+        yield replace(submitted_by(people, name, file, time_in(time)), team=team)
 
 
 def clones_in(reading: Reading) -> tuple[int, dict[str, tuple[Person, ...]]]:
@@ -400,7 +376,7 @@ def clones_at(reading: Reading, depth: int) -> dict[str, tuple[Person, ...]]:
     names = {clone: clone.rpartition("/")[2] for clone in clones if not clone.startswith(".")}
     known: Counter[str] = Counter()
     for name in names.values():
-        ends = [at for at in range(len(name)) if name[:at][-1:] in ("", "-")]
+        ends = [0, *(found.end() for found in re.finditer("-", name))]
         known.update(name[:at] for at in ends if owners_of(reading, name[at:]))
     best = max(known, key=lambda cut: (known[cut], -len(cut)), default="")
     return {
@@ -415,7 +391,7 @@ def owners_of(reading: Reading, name: str) -> tuple[Person, ...]:
     return reading.members(name) or ((person,) if person else ())
 
 
-SYSTEMS: dict[str, Callable[[Reading], Iterator[Upload]]] = {
+SYSTEMS: dict[str, Callable[[Reading], Iterator[File]]] = {
     "moodle": moodle,
     "canvas": canvas,
     "gradescope": gradescope,

@@ -18,8 +18,8 @@ from ..folders import write_file
 from ..lateness import read_time
 from ..sources.finding import TEAMS, named
 from ..sources.submitted_files import NOT_SUBMITTED, SubmittedFiles
-from ..views.csv_cells import in_csv
-from .decisions import each_line, read_table
+from ..views.csv_cells import in_csv, read_table
+from .decisions import each_line
 
 COLUMNS = ("student", "team", "chapter")
 About = tuple[str, str]  # student, chapter

@@ -1,10 +1,11 @@
 """Read the columns and dates of Moodle's grading worksheet in common languages."""
 
 import re
+from contextlib import suppress
 from datetime import datetime
 
 # English names of the columns, with those of German, French, Spanish, Italian, Dutch and Portuguese
-# worksheets. The column of identifiers is found by its content.
+# worksheets.
 COLUMNS = {
     "full name": "vollständiger name; nom complet; nombre completo; nome completo; volledige naam;"
     "nome/cognome; cognome/nome",
@@ -32,9 +33,6 @@ COLUMNS = {
     "dernière modification (travail remis); dernière modification (remise);"
     "última modificación (entrega); ultima modifica (consegna); laatst gewijzigd (inzending);"
     "última modificação (submissão); última modificação (envio); última modificação (trabalho)",
-    "last modified (grade)": "zuletzt geändert (bewertung); dernière modification (note);"
-    "última modificación (calificación); ultima modifica (valutazione);"
-    "laatst gewijzigd (cijfer); última modificação (nota)",
     "feedback comments": "feedback als kommentar; feedbackkommentare; feedback-kommentare;"
     "commentaires de feedback; feedback par commentaires; comentarios de retroalimentación;"
     "commenti di feedback; feedback commenti; commentaar als feedback; feedbackcommentaar;"
@@ -42,9 +40,9 @@ COLUMNS = {
 }
 ENGLISH = {name.strip(): english for english, names in COLUMNS.items() for name in names.split(";")}
 IDENTIFIER = "identifier"
-UNNAMED = ("id", IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
+UNNAMED = (IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
 WORKSHEETS_OWN = {name for name in COLUMNS if "grade" in name or "(" in name or "feedback" in name}
-NUMBERED = re.compile(r"(\D*[^\d\s])( ?)(\d{1,18})")  # German worksheets have no space
+NUMBERED = re.compile(r"(\D*[^\d\s] ?)(\d{1,18})")  # German worksheets have no space
 NO = {"no", "nein", "non", "nee", "não"}
 MONTHS = (
     "january januar janvier enero gennaio januari janeiro jänner",
@@ -61,50 +59,42 @@ MONTHS = (
     "december dezember décembre diciembre dicembre dezembro",
 )
 MONTH = {name: number for number, names in enumerate(MONTHS, 1) for name in names.split()}
-TIME = re.compile(r"\b(\d{1,2})[:h.](\d\d)(?::(\d\d))?\s*([ap])?\.?\s*m?\b", re.IGNORECASE)
-ISO = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+WORD = rf"\b(?P<month>{'|'.join(sorted(MONTH, key=len, reverse=True))})"
+TIME = (
+    r"\D{1,12}(?P<hour>\d{1,2})[:h.](?P<minute>\d\d)(:(?P<second>\d\d))?"
+    r"(\s*(?P<half>[ap])\.?\s?m\b)?"
+)
+DATES = [
+    re.compile(date + TIME)
+    for date in (
+        r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)",
+        rf"\b(?P<day>\d{{1,2}})[.ºª]?\s+(de\s+)?{WORD}\s+(de\s+)?(?P<year>\d{{4}})",
+        rf"{WORD}\s+(?P<day>\d{{1,2}}),?\s+(?P<year>\d{{4}})",
+    )
+]
 # The status of files that a learner has not submitted yet.
 DRAFT = re.compile(r"(draft|entwurf|brouillon|borrador|bozza|concept|rascunho)\b", re.IGNORECASE)
 
 
-def english(header: list[str], lines: list[list[str]]) -> list[str]:
+def english(header: list[str]) -> list[str]:
     """Return the columns' names in lower case, and those of a worksheet in English.
 
-    >>> english(["ID", "Bewertung"], [["Teilnehmer/in 12", "-"], ["Teilnehmer/in 13", "-"]])
-    ['identifier', 'grade']
+    Other lists have columns such as `id` and `note` too.
+
+    >>> english(["ID", "Bewertung"]), english(["ID", "Note 1"])
+    (['identifier', 'grade'], ['id', 'note 1'])
     """
     names = [name.strip().casefold() for name in header]
-    cells = [line[0].strip() for line in lines if line and line[0].strip()]
-    if not has_identifiers(names, cells):
-        return names  # other lists have columns such as `note` too
-    if IDENTIFIER not in names:
-        names[0] = IDENTIFIER
-    return [ENGLISH.get(name, name) for name in names]
-
-
-def has_identifiers(names: list[str], cells: list[str]) -> bool:
-    """Return True if the first column holds Moodle's identifiers of participants.
-
-    Logins such as `s123` look like identifiers without a space. So these count only below an
-    unknown title, in a list with a column that only worksheets have.
-
-    >>> has_identifiers(["id", "bewertung"], ["Teilnehmer/in12", "Teilnehmer/in13"])
-    True
-    >>> has_identifiers(["username", "grade"], ["s12", "s13"])
-    False
-    """
-    found = [NUMBERED.fullmatch(cell) for cell in cells]
-    words = {one[1] + one[2] if one else "" for one in found}
-    if len(words) != 1 or "" in words:
-        return False
-    known = {ENGLISH.get(name, name) for name in names[1:]} & WORKSHEETS_OWN
-    return words.pop().endswith(" ") or (names[0] in UNNAMED and bool(known))
+    known = [ENGLISH.get(name, name) for name in names]
+    if names[0] in UNNAMED or (names[0] == "id" and WORKSHEETS_OWN & set(known)):
+        return [IDENTIFIER, *known[1:]]
+    return names
 
 
 def number_of(identifier: str) -> str:
     """Return the number of a participant in any language; "" if there is none."""
     found = NUMBERED.fullmatch(identifier)
-    return found[3] if found else ""
+    return found[2] if found else ""
 
 
 def read_date(text: str) -> datetime | None:
@@ -117,31 +107,13 @@ def read_date(text: str) -> datetime | None:
     >>> str(read_date("2026-10-05 2:30 PM")), read_date("10/5/2026, 2:30 PM")
     ('2026-10-05 14:30:00', None)
     """
-    day = day_in(text)
-    time = next(iter(reversed([*TIME.finditer(ISO.sub(" ", text))])), None)
-    if day is None or time is None:
-        return None
-    hour, minute, second = int(time[1]), int(time[2]), int(time[3] or 0)
-    if time[4]:
-        hour = hour % 12 + (12 if time[4].lower() == "p" else 0)
-    try:
-        return datetime(*day, hour, minute, second)
-    except ValueError:
-        return None
-
-
-def day_in(text: str) -> tuple[int, int, int] | None:
-    """Return year, month and day; None if they are not found."""
-    if found := ISO.search(text):
-        return int(found[1]), int(found[2]), int(found[3])
-    plain = text.casefold()
-    months = [word for word in re.findall(r"[^\W\d]+", plain) if word in MONTH]
-    if len(months) != 1:
-        return None
-    before, _, after = plain.partition(months[0])
-    ahead = re.search(r"(?<!\d)(\d{1,2})[.ºª]?\s+(?:de\s+)?$", before)
-    named_day = ahead or re.match(r"\s+(\d{1,2})(?![\d:])", after)
-    named_year = re.search(r"(?<!\d)\d{4}(?!\d)", after)
-    if named_day is None or named_year is None:
-        return None
-    return int(named_year[0]), MONTH[months[0]], int(named_day[1])
+    for date in DATES:
+        if found := date.search(text.casefold()):
+            hour, half = int(found["hour"]), found["half"]
+            if half:
+                hour = hour % 12 + (12 if half == "p" else 0)
+            month = MONTH.get(found["month"]) or int(found["month"])
+            with suppress(ValueError):
+                day = int(found["year"]), month, int(found["day"])
+                return datetime(*day, hour, int(found["minute"]), int(found["second"] or 0))
+    return None

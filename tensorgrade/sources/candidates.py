@@ -9,16 +9,16 @@ import io
 import os
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..course import Limits
-from ..exchange.text import printable
+from ..exchange.text import printable, short
 
 # Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
 COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"
@@ -26,13 +26,17 @@ KINDS = {"py": "py", "txt": "py", "py.txt": "py", "ipynb": "ipynb", "ipynb.txt":
 CODE = ("ipynb", "py")
 ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 DEEPEST = 3  # folders between the learner's and the file
-MOST_FILES = 300
 MOST_MEMBERS = 1000
 MOST_ZIPS = 20  # zips that are opened for one learner
-MOST_LEFT = 2  # versions that do not count, or archives in one zip, that are listed by name
+MOST_LEFT = 2  # versions that do not count, that are listed by name
+ENCRYPTED = 1  # a flag of an entry
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods can expand without limit
 MEMBER = b"PK\x01\x02"  # the first bytes of each entry in a zip's table of contents
-NO_ARCHIVE = (OSError, RuntimeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+NO_ARCHIVE = (
+    *(OSError, RuntimeError, ValueError, LookupError, EOFError, OverflowError),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+)
+LONGEST_SHOWN = 120  # characters of a name in a zip
 SAME_MOMENT = 2.0  # seconds: copied files differ slightly in time, and zips store even seconds
 
 
@@ -44,160 +48,153 @@ class NotRead(Exception):
 class File:
     """A file of a learner.
 
-    path: with slashes. read: returns the content, or one byte more than asked for if it is longer;
-    raises NotRead. time: seconds since 1970; 0 if unknown. turn: the course system's number of a
-    submission, which is larger for later ones. origin: what the caller knows about the file.
+    path: the learner's own, with slashes. read: returns the content, or one byte more than asked
+    for if it is longer; raises NotRead. time: seconds since 1970; 0 if unknown. turn: the course
+    system's number of a submission, which is larger for later ones.
+
+    Of a candidate also: chapter. kind: `py` or `ipynb`. copy: the number of a copy.
+
+    In a download also: people: whose it is. above: the beginning of the path there. submitted: the
+    time as a text, "" if unknown. team: of several people. late: the system marks it as late.
     """
 
     path: str
     read: Callable[[int], bytes] = field(compare=False)
     time: float = 0.0
     turn: int = 0
-    origin: Any = field(default=None, compare=False)
+    chapter: str = ""
+    kind: str = ""
+    copy: int = 0
+    people: tuple[dict[str, str], ...] = field(default=(), compare=False)
+    above: str = ""
+    submitted: str = ""
+    team: str = ""
+    late: bool = False
 
     @property
     def name(self) -> str:
         """The name without folders."""
         return self.path.rpartition("/")[2]
 
-
-@dataclass(frozen=True)
-class Candidate:
-    """A file that may be a chapter's. kind: `py` or `ipynb`. copy: the number of a copy."""
-
-    chapter: str
-    kind: str
-    file: File
-    copy: int = 0
+    @property
+    def shown(self) -> str:
+        """The path on one line."""
+        return shown(self.path)
 
     @property
     def counts_as(self) -> str:
-        """The name that the file should have."""
+        """The name that a candidate should have."""
         return f"{self.chapter}.{self.kind}"
 
     @property
     def is_exact(self) -> bool:
-        """Return True if the name and the place are already right."""
-        return self.file.path == f"{self.chapter}/{self.counts_as}"
+        """Return True if a candidate's name and place are already right."""
+        return self.path == f"{self.chapter}/{self.counts_as}"
 
-    @property
-    def where(self) -> str:
-        """The path on one line."""
-        return shown(self.file.path)
+    def age(self, latest: float) -> tuple[float, int, int, bool]:
+        """Return the sort key of versions: the time, the system's number, and that of a copy."""
+        time = latest if latest - self.time < SAME_MOMENT else self.time
+        return time, self.turn, self.copy, self.is_exact
 
 
 @dataclass
 class Found:
-    """The candidates among a learner's files. damaged: zips. closed: archives, not opened."""
+    """What a learner's files may be. others: no candidate. unopened: the paths of archives."""
 
-    candidates: list[Candidate] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
-    closed: list[str] = field(default_factory=list)
+    candidates: list[File] = field(default_factory=list)
+    others: list[File] = field(default_factory=list)
+    unopened: list[str] = field(default_factory=list)
 
-    def of(self, chapter: str, kind: str = "") -> list[Candidate]:
+    def of(self, chapter: str, kind: str = "") -> list[File]:
         """Return the candidates of a chapter, the one that counts first."""
         own = [c for c in self.candidates if c.chapter == chapter and kind in ("", c.kind)]
-        latest = max((one.file.time for one in own), default=0.0)
-        return sorted(own, key=lambda one: age(one, latest), reverse=True)
+        latest = max((one.time for one in own), default=0.0)
+        return sorted(own, key=lambda one: one.age(latest), reverse=True)
 
 
-def age(one: Candidate, latest: float) -> tuple[float, int, int, bool]:
-    """Return the sort key of versions: the time, the system's number, and that of a copy."""
-    time = latest if latest - one.file.time < SAME_MOMENT else one.file.time
-    return time, one.file.turn, one.copy, one.is_exact
-
-
-def are_tied(first: Candidate, second: Candidate) -> bool:
+def are_tied(first: File, second: File) -> bool:
     """Return True if nothing decides which of two versions is newer."""
-    latest = max(first.file.time, second.file.time)
-    return first.kind == second.kind and age(first, latest) == age(second, latest)
+    latest = max(first.time, second.time)
+    return first.age(latest) == second.age(latest)
 
 
 def candidates_in(files: Iterable[File], chapters: Collection[str], limits: Limits) -> Found:
     """Return the candidates for these chapters among a learner's files, also those in zips."""
     found, zips = Found(), 0
     for file in files:
-        name = file.name.lower()
+        before, name = len(found.candidates), file.name.lower()
         if name.endswith(ARCHIVES):
-            found.closed.append(shown(file.path))
+            found.unopened.append(file.shown)
         elif name.endswith(".zip") and (zips := zips + 1) <= MOST_ZIPS:
             add_zip(found, file, chapters, limits)
-        elif name_is := meaning(file.path, chapters):
-            found.candidates.append(Candidate(*name_is[:2], file, name_is[2]))
+        elif candidate := meaning(file, chapters):
+            found.candidates.append(candidate)
+        if len(found.candidates) == before:
+            found.others.append(file)
     return found
 
 
 def add_zip(found: Found, file: File, chapters: Collection[str], limits: Limits) -> None:
-    """Add the candidates in a zip, or say why there are none. A zip in a zip stays closed."""
+    """Add the candidates in a zip. A zip in a zip stays closed."""
     try:
         content = file.read(limits.file_bytes)
         if len(content) > limits.file_bytes or content.count(MEMBER) > MOST_MEMBERS:
-            return
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = archive.infolist()
+            raise NotRead("is too large")
+        archive = zipfile.ZipFile(io.BytesIO(content))
     except (NotRead, *NO_ARCHIVE):
-        found.damaged.append(shown(file.path))
+        found.unopened.append(file.shown)
         return
-    inner = [one.filename for one in members if one.filename.lower().endswith((".zip", *ARCHIVES))]
-    found.closed += [shown(f"{file.path}/{name}") for name in inner[:MOST_LEFT]]
-    for info in members:
-        parts = info.filename.split("/")
-        name_is = meaning(info.filename, chapters) if all(map(is_visible, parts)) else None
-        if name_is and not stat.S_ISLNK(info.external_attr >> 16):
-            read = partial(read_member, content, info.filename)
-            inside = replace(file, path=f"{file.path}/{info.filename}", read=read)
-            found.candidates.append(Candidate(*name_is[:2], inside, name_is[2]))
+    for info in archive.infolist():
+        read = partial(read_entry, archive, info)
+        inside = replace(file, path=f"{file.path}/{info.filename}", read=read)
+        if inside.name.lower().endswith((".zip", *ARCHIVES)):
+            found.unopened.append(short(inside.shown, LONGEST_SHOWN))
+        elif all(map(is_visible, info.filename.split("/"))) and not is_link(info):
+            found.candidates += filter(None, [meaning(inside, chapters)])
 
 
-def meaning(path: str, chapters: Collection[str]) -> tuple[str, str, int] | None:
-    """Return the chapter and the kind that a file's name shows, and the number of a copy.
+def meaning(file: File, chapters: Collection[str]) -> File | None:
+    """Return the candidate that a file is by its name; None if it names no chapter.
 
-    None for other names, and for the substitutes that learners were given: these have an earlier
-    chapter's name, and are in `given/<chapter>/` of the kit.
+    None also for the substitutes that learners were given: these have an earlier chapter's name,
+    and are in `given/<chapter>/` of the kit.
 
-    >>> meaning("CH1 (1).py", ["ch1"]), meaning("a/ch1 - Copy.ipynb", ["ch1"])
-    (('ch1', 'py', 1), ('ch1', 'ipynb', 1))
-    >>> meaning("ch1.py.txt", ["ch1"]), meaning("my_ch1.py", ["ch1", "ch11"])
-    (('ch1', 'py', 0), None)
-    >>> meaning("kit/given/ch4/ch3.py", ["ch3"]), meaning("given/ch3.py", ["ch3"])
-    (None, ('ch3', 'py', 0))
+    >>> [meaning(File(path, bytes), ["ch1"]) is not None for path in ("CH1 (1).py", "ch1.py.txt",
+    ...     "a/ch1 - Copy.ipynb", "given/ch1.py", "my_ch1.py", "kit/given/ch4/ch1.py")]
+    [True, True, True, True, False, False]
     """
-    *folders, name = path.split("/")
-    stem, dot, ending = name.lower().partition(".")
-    is_given = len(folders) > 1 and folders[-2] == "given" and not name.startswith(folders[-1])
-    if not dot or ending not in KINDS or is_given:
-        return None
-    for chapter in chapters:
-        if found := re.fullmatch(f"{re.escape(chapter.lower())}({COPY})", stem):
-            numbers = re.findall(r"\d+", found[1])
-            number = int(numbers[-1][-9:]) if numbers else int(bool(found[1]))
-            return chapter, KINDS[ending], number
+    folders, name = file.path.split("/")[:-1], file.name.lower()
+    stem, _, ending = name.partition(".")
+    is_given = folders[-2:-1] == ["given"] and not name.startswith(folders[-1])
+    if ending in KINDS and not is_given:
+        for chapter in chapters:
+            if found := re.fullmatch(f"{re.escape(chapter.lower())}({COPY})", stem):
+                numbers = re.findall(r"\d+", found[1])
+                copy = int(numbers[-1][-9:]) if numbers else int(bool(found[1]))
+                return replace(file, chapter=chapter, kind=KINDS[ending], copy=copy)
     return None
 
 
-def only_code(files: Sequence[File], chapter: str) -> list[Candidate]:
+def only_code(files: Sequence[File], chapter: str) -> list[File]:
     """Return a learner's single script and single notebook as candidates for a chapter."""
     found = []
     for kind in CODE:
         own = [file for file in files if file.name.lower().endswith(f".{kind}")]
-        found += [Candidate(chapter, kind, own[0])] if len(own) == 1 else []
+        found += [replace(own[0], chapter=chapter, kind=kind)] if len(own) == 1 else []
     return found
 
 
-def files_below(folder: Path, first: Collection[str] = (), above: str = "") -> Iterator[File]:
-    """Yield a folder's visible files, and links, in a fixed order; no deeply nested ones.
-
-    first: the names of folders to begin with, because at most MOST_FILES are looked at.
-    """
+def files_below(folder: Path, above: str = "") -> Iterator[File]:
+    """Yield a folder's visible files, and links, in a fixed order; no deeply nested ones."""
     try:
         with os.scandir(folder) as scanned:
-            entries = sorted(scanned, key=lambda entry: (entry.name not in first, entry.name))
+            entries = sorted(scanned, key=lambda entry: entry.name)
     except OSError:
         return
     for entry in filter(lambda entry: is_visible(entry.name), entries):
         if entry.is_dir(follow_symlinks=False):
             if above.count("/") < DEEPEST:
-                yield from files_below(Path(entry.path), (), f"{above}{entry.name}/")
+                yield from files_below(Path(entry.path), f"{above}{entry.name}/")
         else:
             time = entry.stat(follow_symlinks=False).st_mtime
             yield File(above + entry.name, partial(read_bytes, Path(entry.path)), time)
@@ -222,19 +219,27 @@ def read_bytes(path: Path, most: int) -> bytes:
         raise NotRead(why) from None
 
 
-def read_member(content: bytes, name: str, most: int) -> bytes:
-    """Return at most `most` + 1 bytes of a file in a zip, whatever size it claims to have.
+def is_link(info: zipfile.ZipInfo) -> bool:
+    """Return True for a link in a zip."""
+    return stat.S_ISLNK(info.external_attr >> 16)
 
-    Raises NotRead.
+
+def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """Return at most `most` + 1 bytes of a zip's entry. Raises NotRead.
+
+    Only methods whose output is bounded are used. The declared size may be wrong.
     """
+    if is_link(info):
+        raise NotRead("is a link, not a file")
+    if info.compress_type not in METHODS:
+        raise NotRead("is compressed in a way that is not read; make a usual zip")
+    if info.flag_bits & ENCRYPTED:
+        raise NotRead("is encrypted")
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if archive.getinfo(name).compress_type not in METHODS:
-                raise NotRead("is compressed in a way that is not read; make a usual zip")
-            with archive.open(name) as file:
-                return file.read(most + 1)
+        with archive.open(info) as file:
+            return file.read(most + 1)
     except NO_ARCHIVE:
-        raise NotRead("cannot be read out of its zip") from None
+        raise NotRead("is damaged") from None
 
 
 def shown(name: str) -> str:

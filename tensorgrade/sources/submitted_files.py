@@ -1,6 +1,5 @@
 """One learner's submission for one chapter: its bytes, its time, or the reason for its absence."""
 
-import codecs
 import hashlib
 import re
 from dataclasses import dataclass, replace
@@ -9,8 +8,7 @@ from pathlib import Path
 from ..course import Limits
 from ..exchange.text import JOINERS
 from ..lateness import read_time, with_zone, written
-from ..runner.source import Unreadable, decode
-from .candidates import CODE, MOST_LEFT, Candidate, Found, NotRead, read_bytes, shown
+from .candidates import CODE, MOST_LEFT, File, Found, NotRead, read_bytes, shown
 
 NOTHING = "nothing "  # start of the digests of empty submissions
 LAST_WITHOUT_JOINERS = "\u05ff"  # scripts up to Hebrew are written without joiners
@@ -95,37 +93,35 @@ def submission_of(
     The newest readable version of each kind counts. If there are a notebook and a script,
     `source_that_counts` (runner/reading.py) decides later which one is graded.
     """
-    counted = {kind: first_readable(student, found.of(chapter, kind), limits) for kind in CODE}
-    taken = [one for _, one in filter(None, counted.values())]
-    both = [counted[kind][0] if counted[kind] else None for kind in CODE]  # type: ignore[index]
-    submitted = of_both(*both)
-    if submitted is None:
+    counted = [first_readable(student, found.of(chapter, kind), limits) for kind in CODE]
+    there = [one for one in counted if one]
+    if not there:
         return None, ""
-    told = [
-        f"{one.where} counts as {one.counts_as}"
-        for one in taken
-        if not one.is_exact and one.where != one.counts_as  # which is in the learner's folder
-    ]
-    left = [one for one in found.of(chapter) if one not in taken]
-    told += [f"{one.where} is older and does not count" for one in left[:MOST_LEFT]]
+    submitted, told = of_both([one for one, _ in there]), []
+    for _, one in there:
+        if not one.is_exact and one.shown != one.counts_as:  # which is in the learner's folder
+            told.append(f"{one.shown} counts as {one.counts_as}")
+    left = [one for one in found.of(chapter) if one not in [taken for _, taken in there]]
+    told += [f"{one.shown} is older and does not count" for one in left[:MOST_LEFT]]
     if len(left) > MOST_LEFT:
         told.append(f"{len(left) - MOST_LEFT} more are older and do not count")
-    submitted, sentence = recognize_format(submitted)
-    told += [sentence] if sentence else []
+    if submitted.filename.endswith(".py") and looks_like_notebook(submitted.content):
+        told.append(f"{submitted.filename} is a notebook, and read as one")
+        submitted = replace(submitted, filename=f"{chapter}.ipynb")
     return submitted, f"{student}: {'; '.join(told)}" if told else ""
 
 
 def first_readable(
-    student: str, versions: list[Candidate], limits: Limits
-) -> tuple[SubmittedFiles, Candidate] | None:
+    student: str, versions: list[File], limits: Limits
+) -> tuple[SubmittedFiles, File] | None:
     """Return the first version that can be read; otherwise why the first one cannot be."""
     unread = None
     for one in versions:
         most = limits.notebook_bytes if one.kind == "ipynb" else limits.source_bytes
         named = SubmittedFiles(student, one.chapter, one.counts_as)
-        name = one.where if "/" in one.file.path and not one.is_exact else shown(one.file.name)
+        name = one.shown if "/" in one.path and not one.is_exact else shown(one.name)
         try:
-            content = one.file.read(most)
+            content = one.read(most)
         except NotRead as error:
             unread = unread or (replace(named, reason=f"{name} {error}."), one)
             continue
@@ -136,18 +132,18 @@ def first_readable(
     return unread
 
 
-def of_both(
-    notebook: SubmittedFiles | None, script: SubmittedFiles | None
-) -> SubmittedFiles | None:
-    """Return one submission from a notebook and a script, of which each may be None.
+def of_both(files: list[SubmittedFiles]) -> SubmittedFiles:
+    """Return one submission from a notebook, a script or both in this order.
 
     If only one of them can be read, return that one. If both can, the result holds both.
     """
-    if notebook is None or script is None:
-        return notebook or script
-    if notebook.reason or script.reason:
-        return script if notebook.reason else notebook
-    return replace(notebook, script=script.content)
+    first, *rest = [one for one in files if not one.reason] or files[-1:]
+    return replace(first, script=rest[0].content) if rest else first
+
+
+def looks_like_notebook(content: bytes) -> bool:
+    """Return True if a script is a notebook that was renamed."""
+    return content.lstrip()[:1] == b"{" and b'"cells"' in content
 
 
 def submission_time(folder: Path) -> tuple[str, str]:
@@ -174,32 +170,3 @@ def stamp_in(folder: Path) -> str:
         return read_bytes(folder / STAMP, LONGEST_STAMP).decode("ascii", "replace").strip()
     except NotRead:
         return ""
-
-
-def recognize_format(submitted_files: SubmittedFiles) -> tuple[SubmittedFiles, str]:
-    """Recognize a `.py` that is a notebook or not UTF-8; return it with a sentence about that."""
-    name, content = submitted_files.filename, submitted_files.content
-    if not name.endswith(".py") or not content:
-        return submitted_files, ""
-    if content.lstrip()[:1] == b"{" and b'"cells"' in content:
-        notebook = f"{submitted_files.chapter}.ipynb"
-        return replace(submitted_files, filename=notebook), f"{name} is a notebook, and read as one"
-    try:
-        content.decode()
-        return submitted_files, ""
-    except UnicodeDecodeError:
-        return submitted_files, f"{name} {encoding_note(name, content)}"
-
-
-def encoding_note(name: str, content: bytes) -> str:
-    """Return what a script is that is not UTF-8, and if it can be read."""
-    try:
-        decode(content, name)
-    except Unreadable:
-        return "is not text in a known encoding, and cannot be read"
-    return (
-        f"is not UTF-8 but {'UTF-16' if content.startswith(UTF_16) else '8-bit text'}; it is read"
-    )
-
-
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -1,9 +1,74 @@
-"""Write tables for spreadsheets and course systems."""
+"""Read and write tables as CSV, for spreadsheets and course systems."""
 
 import csv
 import io
 import re
 from collections.abc import Iterable
+from pathlib import Path
+
+from ..course import CourseError
+
+csv.field_size_limit(2**31 - 1)  # a worksheet of Moodle may hold long texts of learners
+Line = tuple[int, list[str]]  # its number in the file, and its cells
+
+
+def lines_of(path: Path) -> list[Line]:
+    """Return the filled lines of a CSV; there is always a first one. Raises CourseError.
+
+    Cells end at commas, semicolons or tabs.
+    """
+    lines, number = [], 1
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        # Carriage returns alone end lines too.
+        file = io.StringIO(text, newline=None)
+        reader = csv.reader(file, delimiter=separator_of(text), strict=True)
+        for line in reader:
+            if line:
+                lines.append((number, line))
+            number = reader.line_num + 1
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        told = f'{path} is not UTF-8 text; in Excel, save it as "CSV UTF-8"'
+        raise CourseError(told) from None
+    except csv.Error as error:
+        told = f"{path}, line {number}: a quote is not closed ({error})"
+        raise CourseError(told) from None
+    return lines or [(1, [""])]
+
+
+def separator_of(text: str) -> str:
+    """Return the separator of a CSV: the most frequent of the three in its first line."""
+    return max(",;\t", key=re.split(r"[\r\n]", text, maxsplit=1)[0].count)
+
+
+def read_table(path: Path, columns: Iterable[str]) -> list[tuple[int, dict[str, str]]]:
+    """Return the rows of a CSV by lower-case column name, each with the number of its line.
+
+    A missing file has none. Raises CourseError with the line if one of these columns is missing,
+    or if a row has more cells than the header.
+    """
+    if not path.is_file():
+        return []
+    (first, header), *rest = lines_of(path)
+    names = [name.strip().casefold() for name in header]
+    if missing := [name for name in columns if name not in names]:
+        needed = f"{', '.join(columns)} are needed in the first line"
+        told = f"there is no column {', '.join(missing)}; {needed}"
+        raise CourseError(f"{path}, line {first}: {told}")
+    for number, line in rest:
+        if any(cell.strip() for cell in line[len(header) :]):
+            counts = f"{len(line)} cells, but the header has {len(header)}"
+            told = f"there are {counts}; put a cell with commas in quotes"
+            raise CourseError(f"{path}, line {number}: {told}")
+    return [(number, by_column(names, line)) for number, line in rest]
+
+
+def by_column(names: list[str], line: list[str]) -> dict[str, str]:
+    """Return a row's cells by column, without spaces around them; missing ones are empty."""
+    cells = [cell.strip() for cell in line] + [""] * (len(names) - len(line))
+    return dict(zip(names, cells, strict=False))
 
 
 def in_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -42,3 +107,8 @@ def harmless(cell: object) -> object:
     ("'=1+1", 'ada', -1.5)
     """
     return f"'{cell}" if is_formula(cell) else cell
+
+
+def plain(cell: str) -> str:
+    """Return a cell without the mark that `harmless` adds."""
+    return cell[1:] if cell[:1] == "'" and is_formula(cell[1:]) else cell

@@ -165,3 +165,26 @@ def classroom50(source: Path, files: dict[str, dict[str, bytes]]) -> Path:
     roster = source.with_name("roster.csv")
     roster.write_text("\n".join(people) + "\n")
     return roster
+
+
+def given_out(system: str, folder: Path, files: dict[str, Files], when=None) -> tuple[Path, Path]:
+    """Write a class as a system gives it out; return that, and the class list."""
+    when, roster = when or {}, folder / "none"
+    source = folder / f"{system}.zip"
+    if system == "moodle":
+        roster = moodle(source, files, when)
+    elif system == "canvas":
+        roster = canvas(source, files, set(when))
+    elif system == "gradescope":
+        source = gradescope(folder / "g", files, when)
+    elif system == "classroom50":
+        source, roster = folder / "r", classroom50(folder / "r", files)
+    else:
+        source, roster = git(folder / "r", files), logins(folder, *files)
+    return source, roster
+
+
+def logins(folder: Path, *names: str) -> Path:
+    """Write a class list with these logins."""
+    folder.joinpath("logins.csv").write_text("\n".join(["username", *names]) + "\n")
+    return folder / "logins.csv"

@@ -96,7 +96,7 @@ class Class:
         return f"hw-{self.logins[owner]}/{name}"
 
     def metadata(self) -> str:
-        """Return Gradescope's metadata; one record may be broken."""
+        """Return Gradescope's metadata."""
         records = [
             yaml.safe_dump(
                 {
@@ -115,9 +115,6 @@ class Class:
             )
             for n in self.numbers
         ]
-        if len(records) > 1 and self.random.random() < 0.3:
-            key = records[0].partition(":")[0]
-            records[0] = f"{key}: " + self.random.choice(["[" * 9000, "5\n", "&a [*a]\n", "'x\n"])
         return "---\n" + "\n".join(records)
 
     def write(self, path: Path) -> None:
@@ -228,4 +225,4 @@ def is_fair(one: Class, said: str, on_roster: set[int]) -> bool:
         return not on_roster or len(one.numbers) == 1
     if "does not look like a download from" in said:
         return one.system in ("canvas", "git") or not one.there or len(one.numbers) < 4
-    return "that says who submitted" in said and len(one.numbers) == 1
+    return False

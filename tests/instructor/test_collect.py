@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from . import downloads
-from .downloads import Files, collect, write_zip, zipped
+from .downloads import Files, collect, given_out, logins, write_zip, zipped
 from .runs import CH1, CH2, CH3, write_course
 
 CH6 = "ch6_small_gpt"
@@ -33,29 +33,6 @@ KEPT: dict[str, Files] = {
     "dan": {"homework.py": b"4"},
     "eve": {f"{CH6}/{CH6}.ipynb": b"{}"},
 }
-
-
-def given_out(system: str, folder: Path, files: dict[str, Files], when=None) -> tuple[Path, Path]:
-    """Write a class as a system gives it out; return that, and the class list."""
-    when, roster = when or {}, folder / "none"
-    source = folder / f"{system}.zip"
-    if system == "moodle":
-        roster = downloads.moodle(source, files, when)
-    elif system == "canvas":
-        roster = downloads.canvas(source, files, set(when))
-    elif system == "gradescope":
-        source = downloads.gradescope(folder / "g", files, when)
-    elif system == "classroom50":
-        source, roster = folder / "r", downloads.classroom50(folder / "r", files)
-    else:
-        source, roster = downloads.git(folder / "r", files), logins(folder, *files)
-    return source, roster
-
-
-def logins(folder: Path, *names: str) -> Path:
-    """Write a class list with these logins."""
-    folder.joinpath("logins.csv").write_text("\n".join(["username", *names]) + "\n")
-    return folder / "logins.csv"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +83,7 @@ OF_ONE_CHAPTER: dict[str, tuple[Files, Files, str]] = {
     "several": (
         {"a.py": b"1", "b.py": b"2", "text.pdf": b"3"},
         {f"{CH1}/a.py": b"1", f"{CH1}/b.py": b"2", f"{CH1}/text.pdf": b"3"},
-        "single script or notebook; rename the file",
+        "rename the file",
     ),
     "more": ({PY: b"1", "plots.ipynb": b"{}"}, {f"{CH1}/{PY}": b"1"}, ""),
     "large": ({PY: b"#" * (1 + (1 << 20))}, {f"{CH1}/{PY}": b"#" * (1 + (1 << 20))}, ""),
@@ -450,11 +427,11 @@ def metadata(text: str) -> dict[str, str]:
         ("canvas", "no zip", None, "neither a folder nor a zip"),
         ("canvas", None, None, "No such file"),
         ("gradescope", MOODLE, None, "there is no submission_metadata.yml"),
-        ("gradescope", metadata("a: ["), None, NO_METADATA),
+        ("gradescope", metadata("a: ["), None, "yml cannot be read"),
         ("gradescope", metadata("- 1\n"), None, NO_METADATA),
         ("gradescope", metadata("submission_1: 3\n"), None, NO_METADATA),
         ("gradescope", metadata("submission_1:\n  :submitters: 5\n"), None, "names nobody for"),
-        ("gradescope", metadata("a: " + "[" * 50_000), None, NO_METADATA),
+        ("gradescope", metadata("a: " + "[" * 50_000), None, "yml cannot be read"),
         ("git", CLONES, b"colour,shape\nred,round\n", "it has colour, shape"),
         ("git", CLONES, b"", "none of the columns"),
         ("git", CLONES, b"ada\n", "none of the columns"),

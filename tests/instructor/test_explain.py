@@ -107,7 +107,8 @@ def test_a_reply_has_the_points_that_count_and_every_step_to_them(term, warm):
         os.utime(path, (WHEN,) * 2)
         sent = term.explain("ben", "softmax", "--out", term.out, "--reply")
         page = squeezed(term.exported("pages/ben.html", "--format", "pages"))
-        return [" ".join(sent.split()), page, term.exported(f"moodle-{CH1}.csv", *MOODLE)]
+        told = ("--format", "moodle", "--roster", term.write("roster.csv", *WORKSHEET))
+        return [" ".join(sent.split()), page, term.exported(f"moodle-{CH1}.csv", *told)]
 
     steps = "Graded: 10 of 10 points. 1 hour late: 2 points less. What counts: 8 of 10 points."
     texts = graded()
@@ -119,7 +120,10 @@ def test_a_reply_has_the_points_that_count_and_every_step_to_them(term, warm):
     assert all(steps in " ".join(text.split()) for text in graded())
 
 
-MOODLE = ("--format", "moodle")
+WORKSHEET = (
+    "Identifier,Username,Grade,Maximum grade,Feedback comments",
+    "Participant 1,ben,,100.00,",
+)
 
 
 def test_a_reply_is_about_the_file_that_counts(term, warm):
