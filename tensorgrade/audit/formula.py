@@ -1,15 +1,18 @@
-"""Attention as the papers define it, with every known mistake as an option.
+"""Attention and its parts as the papers define them, with every known mistake as an option.
 
-Tensors are (batch, tokens, width), with all heads together. A mistake is one changed option, so a
-wrong result can be compared with all of them.
+Tensors of attention are (batch, tokens, width), with all heads together. A mistake is one changed
+option, so a wrong result can be compared with all of them.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from .roles import Sizes
 
 
 @dataclass(frozen=True)
@@ -28,15 +31,17 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Cause:
-    """A known mistake: a name, a sentence, and where to look.
+class Mistake:
+    """A mistake: a name if it is a known one, where to look, and a sentence.
 
-    where: words on the line that it may be on, the most telling first.
+    where: words on the line that it may be on, the most telling first. line: the one that raises an
+    error, otherwise 0.
     """
 
     name: str
-    sentence: str
-    where: str = ""
+    where: str
+    says: str
+    line: int = 0
 
 
 SCALE = "sqrt rsqrt scale scaling ** / scaled_dot_product_attention softmax"
@@ -45,7 +50,7 @@ TRIANGLE = "triu tril diagonal < > masked_fill where mask"
 SPLIT = "view reshape rearrange unflatten chunk"
 FILL = "and e to that power is a weight like any other. Fill with -inf."
 TRAINS = "Trained from the start this works, but weights from other implementations do not fit."
-# Known mistakes: the options that change, the name, where to look, and a sentence.
+# The options that a known mistake changes, and those of the mistake itself.
 TABLE: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"scale": "none"}, "no_scale", SCALE, "The scores are not divided by sqrt(head_dim)."),
     ({"scale": "sqrt width"}, "scaled_by_sqrt_width", SCALE, "The scores are divided by the square root of the whole width. Each head's dot products run over head_dim numbers only."),
@@ -89,12 +94,10 @@ TABLE: tuple[tuple[dict[str, Any], str, str, str], ...] = (
 )  # fmt: skip
 
 
-def mistakes(right: Recipe) -> list[tuple[Recipe, Cause]]:
+def mistakes(right: Recipe) -> list[tuple[Recipe, Mistake]]:
     """Return a recipe with each known mistake."""
-    every = [
-        (replace(right, **options), Cause(n, says, where)) for options, n, where, says in TABLE
-    ]
-    return [(recipe, cause) for recipe, cause in every if recipe != right]
+    every = [(replace(right, **options), Mistake(n, w, s)) for options, n, w, s in TABLE]
+    return [(recipe, mistake) for recipe, mistake in every if recipe != right]
 
 
 def attend(operands: dict[str, Tensor], heads: int, kv_heads: int, recipe: Recipe) -> Tensor:
@@ -187,3 +190,138 @@ def merged(value: Tensor, recipe: Recipe, n: int) -> Tensor:
     if recipe.merge == "interleaved":
         return value.permute(0, 2, 3, 1).flatten(2)
     return value.transpose(1, 2).flatten(2)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of part, such as a layer norm.
+
+    names: a pattern for the names of its definitions. inputs: draws the arguments, by role.
+    formula: calculates the result from them in a form. right: the forms of conventions, each with a
+    name. wrong: the forms of known mistakes.
+    """
+
+    name: str
+    names: str
+    inputs: Callable[[Sizes], dict[str, Any]]
+    formula: Callable[..., Tensor]
+    right: dict[str, str]
+    wrong: dict[str, Mistake]
+
+
+def drawn(*shape: int, seed: int) -> Tensor:
+    """Return normal numbers in double precision."""
+    chance = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=chance, dtype=torch.float64)
+
+
+def softmax_inputs(sizes: Sizes) -> dict[str, Any]:
+    """Return a tensor of one of several shapes, and an axis."""
+    shapes = (((3, 6), -1), ((2, 4, 5), 0), ((2, 3, 4, 2, 3), 2), ((2, 40), 1))
+    shape, dim = shapes[sizes.seed % len(shapes)]
+    return {"x": drawn(*shape, seed=sizes.seed), "dim": dim}
+
+
+def softmax(x: Tensor, dim: int, form: str) -> Tensor:
+    """Return a softmax, or a form with a mistake."""
+    powers, rest = torch.exp(x), x - x.amax(dim, keepdim=True)
+    forms: dict[str, Callable[[], Tensor]] = {
+        "": lambda: torch.softmax(x, dim),
+        "all": lambda: torch.softmax(x.flatten(), 0).view_as(x),
+        "first axis": lambda: torch.softmax(x, 0),
+        "last axis": lambda: torch.softmax(x, -1),
+        "shares": lambda: x / x.sum(dim, keepdim=True),
+        "shares of differences": lambda: rest / rest.sum(dim, keepdim=True),
+        "powers": lambda: powers,
+        "powers of differences": lambda: rest.exp(),
+    }
+    return forms[form]()
+
+
+NOT_NORMALIZED = Mistake(
+    "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."
+)
+NO_EXPONENTIAL = Mistake(
+    "no_exponential",
+    "amax max sum",
+    "There is no exponential: the numbers are divided by their sum.",
+)
+SOFTMAX = Kind(
+    "softmax",
+    r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?",
+    softmax_inputs,
+    softmax,
+    {"": "along the last axis"},
+    {
+        "all": Mistake("softmax_over_all", "sum", "All entries together sum to 1, not each row."),
+        "first axis": Mistake("softmax_over_dimension_0", "dim axis sum", "The softmax runs over the first axis."),
+        "last axis": Mistake("dim_ignored", "dim=-1 -1", "The `dim` that is passed in is ignored: the last axis is always used."),
+        "shares": NO_EXPONENTIAL,
+        "shares of differences": NO_EXPONENTIAL,
+        "powers": NOT_NORMALIZED,
+        "powers of differences": NOT_NORMALIZED,
+    },
+)  # fmt: skip
+
+
+def norm_inputs(sizes: Sizes) -> dict[str, Any]:
+    """Return rows of numbers; those of the first sequence are so small that eps matters."""
+    x = drawn(sizes.batch, sizes.tokens, sizes.width, seed=sizes.seed) + 0.5
+    x[0] *= 2e-3
+    return {"x": x}
+
+
+def norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, form: str) -> Tensor:
+    """Return a layer norm or, if the form has `rms`, a root-mean-square norm."""
+    scale = 1 + scale if "one plus" in form else scale
+    axis = 1 if "tokens" in form else -1
+    count, centred = x.shape[axis], x - x.mean(axis, keepdim=True)
+    spread = x if "rms" in form and "mean" not in form else centred
+    square = spread.square().mean(axis, keepdim=True)
+    square *= count / (count - 1) if "unbiased" in form else count if "sum" in form else 1
+    eps = 0.0 if "no eps" in form else eps
+    divisor = square.sqrt() + eps if "outside" in form else (square + eps).sqrt()
+    found = (x if "not centred" in form else spread) / divisor
+    return found * (1 if "no scale" in form else scale) + (0 if "no shift" in form else shift)
+
+
+NO_SCALE = Mistake("scale_left_out", "return", "The scale is not applied.")
+NO_EPS = Mistake("no_eps", "eps var", "There is no eps.")
+LAYER_NORM = Kind(
+    "layer norm",
+    r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?",
+    norm_inputs,
+    norm,
+    {"": "", "one plus": "a scale that is 1 + its parameter"},
+    {
+        "unbiased": Mistake("unbiased_variance", "var std", "The variance is divided by d - 1 instead of d."),
+        "outside": Mistake("eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
+        "unbiased outside": Mistake("unbiased_variance_and_eps_outside", "std var", "The variance is divided by d - 1 and eps is outside the root."),
+        "not centred": Mistake("mean_not_subtracted", "mean", "The mean is not subtracted."),
+        "no eps": NO_EPS,
+        "tokens": Mistake("normed_over_tokens", "dim mean", "The norm runs over the tokens. It belongs on each token's own numbers."),
+        "no scale": NO_SCALE,
+        "no shift": Mistake("shift_left_out", "return", "The shift is not applied."),
+    },
+)  # fmt: skip
+RMS_NORM = Kind(
+    "RMS norm",
+    r"\w*rms_?norm\w*",
+    norm_inputs,
+    norm,
+    {"rms": "", "rms one plus": "a scale that is 1 + its parameter", "rms outside": "eps outside the root"},
+    {
+        "rms mean": Mistake("mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
+        "rms sum": Mistake("sum_of_squares", "sum", "The squares are summed, not averaged."),
+        "rms no eps": NO_EPS,
+        "rms no scale": NO_SCALE,
+    },
+)  # fmt: skip
+
+
+KINDS = (SOFTMAX, RMS_NORM, LAYER_NORM)
+
+
+def kind_named(name: str) -> Kind | None:
+    """Return the kind that a definition has by its name, if any."""
+    return next((kind for kind in KINDS if re.fullmatch(kind.names, name, re.I)), None)
