@@ -63,13 +63,14 @@ class Bench:
         text, self.filename = asked["text"], asked["filename"]
         body = ast.parse(text).body
         open_packages(asked["module"], asked["package"])
-        problems: list[dict] = []
-        if asked["module"] in sys.modules:
-            self.module = sys.modules[asked["module"]]
-        else:
-            name = asked["module"] or "audited"
-            self.module, problems = load_module(name, text, self.filename)
         definitions = [one for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
+        problems: list[dict] = []
+        name = asked["module"] or "audited"
+        known = sys.modules.get(name) if asked["module"] else None
+        if known and all(hasattr(known, one.name) for one in definitions):
+            self.module = known
+        else:
+            self.module, problems = load_module(name, text, self.filename)
         told = {
             "definitions": [described(one, self.module) for one in definitions],
             "problems": [[one["names"], told_of(one["error"])] for one in problems],
@@ -238,14 +239,14 @@ def parameters(function: Any) -> dict[str, str]:
 
 
 def open_packages(module: str, folder: str) -> None:
-    """Import the packages around a module, the topmost one from its folder.
+    """Import the packages around a module, and itself if it is one, the topmost from its folder.
 
     One whose own code fails stays there without its names, so that relative imports work.
     """
-    names = module.split(".")[:-1] if folder else []
+    names = module.split(".") if folder else []
     for depth in range(len(names)):
         name, place = ".".join(names[: depth + 1]), Path(folder, *names[1 : depth + 1])
-        if name not in sys.modules:
+        if name not in sys.modules and (place / "__init__.py").is_file():
             spec = spec_from_file_location(
                 name, place / "__init__.py", submodule_search_locations=[str(place)]
             )

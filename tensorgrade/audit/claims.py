@@ -61,9 +61,9 @@ Form = Callable[[Run], Iterable[Tensor]]  # the possible results of a run
 
 @dataclass(frozen=True)
 class Claim:
-    """The right forms of a definition, each with a name, and those of known mistakes."""
+    """The right forms of a definition, and those of known mistakes."""
 
-    right: Mapping[str, Form]
+    right: Sequence[Form]
     wrong: Sequence[tuple[Form, Mistake]]
 
 
@@ -74,12 +74,12 @@ def claim_of(subject: Subject) -> Claim:
     names = names_of_parts(subject.made) if subject.made and subject.tensors == "x" else {}
     if names:
         form = partial(partial, by_sums, names)
-        right = {one: form(one) for one in RIGHT_BLOCKS}
+        right = [form(one) for one in RIGHT_BLOCKS]
         return Claim(right, [(form(one), mistake) for one, mistake in WRONG_BLOCKS.items()])
     must_be_plain(subject)
     recipe = Recipe(mask="causal" if subject.causal else "none")
     wrong = [(partial(by_recipe, one), mistake) for one, mistake in mistakes(recipe)]
-    return Claim({"": partial(by_recipe, recipe)}, wrong)
+    return Claim([partial(by_recipe, recipe)], wrong)
 
 
 def run_of(subject: Subject, sizes: Sizes) -> Run:
@@ -137,7 +137,7 @@ def by_recipe(recipe: Recipe, run: Run) -> Iterator[Tensor]:
 def claim_of_part(kind: Kind) -> Claim:
     """Return the claim of a softmax, a norm, positions or a loss."""
     by = by_norm if kind in (LAYER_NORM, RMS_NORM) else by_formula
-    right = {name: partial(by, kind, form) for form, name in kind.right.items()}
+    right = [partial(by, kind, form) for form in kind.right]
     return Claim(right, [(partial(by, kind, form), one) for form, one in kind.wrong.items()])
 
 

@@ -197,15 +197,15 @@ class Kind:
     """One kind of part, such as a layer norm.
 
     names: a pattern for the names of its definitions. inputs: draws the arguments, by role.
-    formula: calculates the result from them in a form. right: the forms of conventions, each with a
-    name. wrong: the forms of known mistakes.
+    formula: calculates the result from them in a form. right: the forms of conventions. wrong:
+    those of known mistakes.
     """
 
     name: str
     names: str
     inputs: Callable[[Sizes], dict[str, Any]]
     formula: Callable[..., Tensor]
-    right: dict[str, str]
+    right: tuple[str, ...]
     wrong: dict[str, Mistake]
 
 
@@ -251,7 +251,7 @@ SOFTMAX = Kind(
     r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?",
     softmax_inputs,
     softmax,
-    {"": "along the last axis"},
+    ("",),
     {
         "all": Mistake("softmax_over_all", "sum", "All entries together sum to 1, not each row."),
         "first axis": Mistake("softmax_over_dimension_0", "dim axis sum", "The softmax runs over the first axis."),
@@ -292,7 +292,7 @@ LAYER_NORM = Kind(
     r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?",
     norm_inputs,
     norm,
-    {"": "", "one plus": "a scale that is 1 + its parameter"},
+    ("", "one plus"),  # one plus: the scale is 1 + its parameter
     {
         "unbiased": Mistake("unbiased_variance", "var std", "The variance is divided by d - 1 instead of d."),
         "outside": Mistake("eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
@@ -309,7 +309,7 @@ RMS_NORM = Kind(
     r"\w*rms_?norm\w*",
     norm_inputs,
     norm,
-    {"rms": "", "rms one plus": "a scale that is 1 + its parameter", "rms outside": "eps outside the root"},
+    ("rms", "rms one plus", "rms outside"),  # outside: eps is outside the root
     {
         "rms mean": Mistake("mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
         "rms sum": Mistake("sum_of_squares", "sum", "The squares are summed, not averaged."),

@@ -13,7 +13,7 @@ CONSTRUCTOR = {
     "head_dim": r"(attention_)?head_?(dim|size|width)s?|dim_(per_)?head|d_?(k|v|q|qk|head|kv)|size_per_head|kq_dim",
     "context": r"context_?(length|size|len|window)?|block_?size|max_?(seq(uence)?_?)?(len|length)|seq_?(len|length)|max_position_embeddings|n_?ctx|ctx_?(len|size)|n_?positions|max_?(tokens|t|n|context|ctx|pos\w*)|(num|n)_?tokens|max_?seq\w*|t_?max|sequence_length|window_size|length|num_positions",
     "bias": r"(qkv|use|attention|attn|out|proj|kqv|q|add|with)?_?bias(es)?|has_bias",
-    "dropout": r"(\w*_)?(dropout|drop)(_?(p|prob|rate|ratio|probability))?|p|p_?drop(out)?|\w*pdrop|drop_rate",
+    "dropout": r"(\w*_)?(dropout|drop)(_?(p|prob|rate|ratio|probability))?|p|p_?drop(out)?|\w*pdrop|\w*drop_?path\w*|drop_rate",
     "batch_first": r"batch_first",
     "causal": r"(is_|use_)?(causal|autoregressive)(_mask)?|mask(ed|_future)?|is_decoder|unidirectional",
     "d_context": r"(d|dim|n|embed)?_?(context|ctx|memory|cross|encoder|kv|cond|source|y)_?(dim|d|size|features|width)|d_context|dim_context|context_dim|[kv]dim|(cross_attention|encoder_hidden)_(dim|size)|d_(kv_in|memory|enc)",
@@ -154,10 +154,11 @@ def construction(
 ) -> dict[str, Any]:
     """Return arguments for a constructor by the roles of its parameters.
 
-    asked: `equal`, and `given`, values by name. module: where configurations are looked up. Raises
-    KeyError with the name of a parameter without a value.
+    asked: `equal`, `causal`, and `given`, values by name. module: where configurations are looked
+    up. Raises KeyError with the name of a parameter without a value.
     """
-    values, given = sizes.values(asked["equal"]), asked["given"]
+    values = sizes.values(asked["equal"]) | {"causal": asked["causal"]}
+    given = asked["given"]
     arguments: dict[str, Any] = {}
     for one in parameters_of(target):
         role = role_of(one.name, CONSTRUCTOR)

@@ -20,10 +20,10 @@ from ..sandbox.holes import must_hold
 from ..sandbox.processes import Budget, ForkServer
 from ..sandbox.readable import site_folders
 from .child import Bench
-from .claims import FEED_FORWARD, claim_of, run_of
+from .claims import FEED_FORWARD
 from .code import CannotRun, Code, Definition, Opened, Raised, Stopped
 from .formula import Mistake, kind_named
-from .relations import DRAWS, results_of
+from .relations import results_of
 from .roles import snake
 from .subject import Subject, dependence
 from .trials import is_causal, prepared, subject_of, with_mask
@@ -169,7 +169,7 @@ def audit_of_file(
     except (Stopped, Raised) as error:
         said = str(error).replace("raises SyntaxError", "has a syntax error")
         return found | {"problem": said}
-    wanted = [one.name for one in file.definitions if is_candidate(one, text)]
+    wanted = dict.fromkeys(one.name for one in file.definitions if is_candidate(one, text))
     for name in [asked.name] if asked.name else wanted:
         found["audits"].append(audit_of_definition(code, file, name, text, wishes, given))
         if code.stopped:
@@ -189,7 +189,7 @@ def audit_of_definition(
     code: Code, file: Opened, name: str, text: str, wishes: dict[str, str], given: dict[str, Any]
 ) -> dict:
     """Return the audit of one definition, or why it could not be run."""
-    one = next((one for one in file.definitions if one.name == name), None)
+    one = {one.name: one for one in file.definitions}.get(name)  # the last of that name
     told: dict[str, Any] = {"name": name, "line": one.line if one else 1}
     failed = [error for names, error in file.problems if name in names]
     imports = [error for _, error in file.problems if error[0] in IMPORT_ERRORS]
@@ -208,7 +208,8 @@ def audit_of_definition(
         said = "; ".join(f"line {line}: {text}" for _, text, line in imports)
         told |= not_run(f"an import of the file failed ({said}; --trust allows it)", 0)
     if told["at"]:
-        told["at"]["code"] = text.split("\n")[told["at"]["line"] - 1].strip()
+        line = told["at"]["line"]
+        told["at"]["code"] = "".join(text.split("\n")[line - 1 : line]).strip()
     return told
 
 
@@ -269,9 +270,7 @@ def attention_of(subject: Subject, wishes: dict[str, str]) -> Subject:
 def roles_of(subject: Subject) -> dict[str, str]:
     """Return what an audit found out about a definition, by topic."""
     if subject.kind:
-        run = run_of(subject, DRAWS[0])
-        followed = [name for name, form in claim_of(subject).right.items() if run.agrees(form)]
-        return {"convention": followed[0]} if followed and followed[0] else {}
+        return {}
     roles = {"input": f"{subject.tensors} as ({subject.layout}, width)"}
     if subject.mask[1]:
         roles["mask"] = "`{}`, {}, ({})".format(*subject.mask)

@@ -207,6 +207,7 @@ class Subject:
             given = dict.fromkeys(self.own_dims, self.inputs(sizes)["dim"]) | given
         asked: dict[str, Any] = {"name": self.definition.name, "given": given, "calls": []}
         asked |= {"sizes": asdict(sizes), "equal": self.equal, "double": self.double}
+        asked["causal"] = self.tensors != "x, context"  # other tokens are not later ones
         tensors = {f"state.{name}": one for name, one in (state or {}).items()}
         for number, call in enumerate(calls):
             trees, drawn = packed(self.arguments(call, sizes))
