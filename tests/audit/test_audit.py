@@ -187,6 +187,9 @@ CASES = {
         "dropout_rescaled_always",
     ),
     "left out": named(causal(("self.dropout(w)", "w")), "dropout_left_out"),
+    "the last of two": named(
+        CAUSAL + causal(("self.dropout(w)", "nn.Dropout(0.5)(w)")), "dropout_always_on"
+    ),
     "rate ignored": named(
         causal(("self.dropout(w)", "nn.functional.dropout(w, 0.5, self.training)")),
         "dropout_rate_ignored",
