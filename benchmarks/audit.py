@@ -32,7 +32,7 @@ CORE = (
     "MultiHeadAttentionWrapper MultiHeadAttention CrossAttention GroupedQueryAttention "
     "CachedAttention online_softmax_attention LatentAttention"
 ).split()
-PARTS = "softmax LayerNorm TransformerBlock".split()
+PARTS = "softmax sinusoidal_positions rotate LayerNorm cross_entropy TransformerBlock".split()
 RIGHT, WRONG = ("solution", "right_answers", "right_edits"), ("open_world", "wrong_edits")
 TORCH = "torch/nn/modules torch/nn/functional"
 # Files and packages below the folder of `--third`.

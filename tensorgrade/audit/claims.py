@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from .code import CannotRun, Made
-from .formula import LAYER_NORM, RMS_NORM, Kind, Mistake, Recipe, mistakes
+from .formula import Mistake, Recipe, mistakes
+from .kinds import LAYER_NORM, RMS_NORM, Kind
 from .mapping import Layers, expected, mapping_of, readings
 from .roles import Sizes, snake
 from .subject import Call, Subject, scale_of

@@ -1,18 +1,15 @@
-"""Attention and its parts as the papers define them, with every known mistake as an option.
+"""Attention as the papers define it, with every known mistake as an option.
 
-Tensors of attention are (batch, tokens, width), with all heads together. A mistake is one changed
-option, so a wrong result can be compared with all of them.
+Tensors are (batch, tokens, width), with all heads together. A mistake is one changed option, so a
+wrong result can be compared with all of them.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
-
-from .roles import Sizes
 
 
 @dataclass(frozen=True)
@@ -190,138 +187,3 @@ def merged(value: Tensor, recipe: Recipe, n: int) -> Tensor:
     if recipe.merge == "interleaved":
         return value.permute(0, 2, 3, 1).flatten(2)
     return value.transpose(1, 2).flatten(2)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of part, such as a layer norm.
-
-    names: a pattern for the names of its definitions. inputs: draws the arguments, by role.
-    formula: calculates the result from them in a form. right: the forms of conventions. wrong:
-    those of known mistakes.
-    """
-
-    name: str
-    names: str
-    inputs: Callable[[Sizes], dict[str, Any]]
-    formula: Callable[..., Tensor]
-    right: tuple[str, ...]
-    wrong: dict[str, Mistake]
-
-
-def drawn(*shape: int, seed: int) -> Tensor:
-    """Return normal numbers in double precision."""
-    chance = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=chance, dtype=torch.float64)
-
-
-def softmax_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return a tensor of one of several shapes, and an axis."""
-    shapes = (((3, 6), -1), ((2, 4, 5), 0), ((2, 3, 4, 2, 3), 2), ((2, 40), 1))
-    shape, dim = shapes[sizes.seed % len(shapes)]
-    return {"x": drawn(*shape, seed=sizes.seed), "dim": dim}
-
-
-def softmax(x: Tensor, dim: int, form: str) -> Tensor:
-    """Return a softmax, or a form with a mistake."""
-    powers, rest = torch.exp(x), x - x.amax(dim, keepdim=True)
-    forms: dict[str, Callable[[], Tensor]] = {
-        "": lambda: torch.softmax(x, dim),
-        "all": lambda: torch.softmax(x.flatten(), 0).view_as(x),
-        "first axis": lambda: torch.softmax(x, 0),
-        "last axis": lambda: torch.softmax(x, -1),
-        "shares": lambda: x / x.sum(dim, keepdim=True),
-        "shares of differences": lambda: rest / rest.sum(dim, keepdim=True),
-        "powers": lambda: powers,
-        "powers of differences": lambda: rest.exp(),
-    }
-    return forms[form]()
-
-
-NOT_NORMALIZED = Mistake(
-    "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."
-)
-NO_EXPONENTIAL = Mistake(
-    "no_exponential",
-    "amax max sum",
-    "There is no exponential: the numbers are divided by their sum.",
-)
-SOFTMAX = Kind(
-    "softmax",
-    r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?",
-    softmax_inputs,
-    softmax,
-    ("",),
-    {
-        "all": Mistake("softmax_over_all", "sum", "All entries together sum to 1, not each row."),
-        "first axis": Mistake("softmax_over_dimension_0", "dim axis sum", "The softmax runs over the first axis."),
-        "last axis": Mistake("dim_ignored", "dim=-1 -1", "The `dim` that is passed in is ignored: the last axis is always used."),
-        "shares": NO_EXPONENTIAL,
-        "shares of differences": NO_EXPONENTIAL,
-        "powers": NOT_NORMALIZED,
-        "powers of differences": NOT_NORMALIZED,
-    },
-)  # fmt: skip
-
-
-def norm_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return rows of numbers; those of the first sequence are so small that eps matters."""
-    x = drawn(sizes.batch, sizes.tokens, sizes.width, seed=sizes.seed) + 0.5
-    x[0] *= 2e-3
-    return {"x": x}
-
-
-def norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, form: str) -> Tensor:
-    """Return a layer norm or, if the form has `rms`, a root-mean-square norm."""
-    scale = 1 + scale if "one plus" in form else scale
-    axis = 1 if "tokens" in form else -1
-    count, centred = x.shape[axis], x - x.mean(axis, keepdim=True)
-    spread = x if "rms" in form and "mean" not in form else centred
-    square = spread.square().mean(axis, keepdim=True)
-    square *= count / (count - 1) if "unbiased" in form else count if "sum" in form else 1
-    eps = 0.0 if "no eps" in form else eps
-    divisor = square.sqrt() + eps if "outside" in form else (square + eps).sqrt()
-    found = (x if "not centred" in form else spread) / divisor
-    return found * (1 if "no scale" in form else scale) + (0 if "no shift" in form else shift)
-
-
-NO_SCALE = Mistake("scale_left_out", "return", "The scale is not applied.")
-NO_EPS = Mistake("no_eps", "eps var", "There is no eps.")
-LAYER_NORM = Kind(
-    "layer norm",
-    r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?",
-    norm_inputs,
-    norm,
-    ("", "one plus"),  # one plus: the scale is 1 + its parameter
-    {
-        "unbiased": Mistake("unbiased_variance", "var std", "The variance is divided by d - 1 instead of d."),
-        "outside": Mistake("eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
-        "unbiased outside": Mistake("unbiased_variance_and_eps_outside", "std var", "The variance is divided by d - 1 and eps is outside the root."),
-        "not centred": Mistake("mean_not_subtracted", "mean", "The mean is not subtracted."),
-        "no eps": NO_EPS,
-        "tokens": Mistake("normed_over_tokens", "dim mean", "The norm runs over the tokens. It belongs on each token's own numbers."),
-        "no scale": NO_SCALE,
-        "no shift": Mistake("shift_left_out", "return", "The shift is not applied."),
-    },
-)  # fmt: skip
-RMS_NORM = Kind(
-    "RMS norm",
-    r"\w*rms_?norm\w*",
-    norm_inputs,
-    norm,
-    ("rms", "rms one plus", "rms outside"),  # outside: eps is outside the root
-    {
-        "rms mean": Mistake("mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
-        "rms sum": Mistake("sum_of_squares", "sum", "The squares are summed, not averaged."),
-        "rms no eps": NO_EPS,
-        "rms no scale": NO_SCALE,
-    },
-)  # fmt: skip
-
-
-KINDS = (SOFTMAX, RMS_NORM, LAYER_NORM)
-
-
-def kind_named(name: str) -> Kind | None:
-    """Return the kind that a definition has by its name, if any."""
-    return next((kind for kind in KINDS if re.fullmatch(kind.names, name, re.I)), None)

@@ -22,7 +22,8 @@ from ..sandbox.readable import site_folders
 from .child import Bench
 from .claims import FEED_FORWARD
 from .code import CannotRun, Code, Definition, Opened, Raised, Stopped
-from .formula import Mistake, kind_named
+from .formula import Mistake
+from .kinds import kind_named
 from .relations import results_of
 from .roles import snake
 from .subject import Subject, dependence

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..runner.values import Packer
 from .child import under
 from .code import Called, CannotRun, Code, Definition, Made, Ran
-from .formula import SOFTMAX, Kind
+from .kinds import SINUSOIDAL, SOFTMAX, Kind
 from .roles import CALL, CONSTRUCTOR, Sizes, role_of
 
 NOTHING = 1e-6  # a smaller change, relative to the output, is rounding
@@ -178,6 +178,8 @@ class Subject:
         """Return drawn inputs by role, each (batch, tokens, width) for attention."""
         if self.kind:
             found = self.kind.inputs(sizes)
+            if self.layout == "tokens":  # of a loss
+                found = {name: one.flatten(0, 1) for name, one in found.items()}
             has_dim = self.has("dim") or bool(self.own_dims)
             return found | {"dim": -1} if "dim" in found and not has_dim else found
         chance = torch.Generator().manual_seed(sizes.seed + 1)
@@ -234,6 +236,9 @@ class Subject:
         values = dict(inputs)
         if not self.kind:
             values = {role: to(value, sizes.head_dim) for role, value in inputs.items()}
+        if self.kind is SINUSOIDAL:
+            count = inputs["count"]  # of both axes, since either can be that of tokens
+            values["x"] = torch.zeros(count, count, inputs["width"], dtype=torch.float64)
         values |= {"heads": sizes.heads, "training": call.training, "causal": self.causal}
         values |= {} if self.is_module else {"dropout": sizes.dropout}
         values |= {"cache_wanted": True} if call.cache else {}
@@ -263,11 +268,12 @@ class Subject:
 
     def required(self, name: str, role: str, inputs: dict[str, Tensor], sizes: Sizes) -> Any:
         """Return the value of a parameter without a default. Raises CannotRun."""
-        n = sizes_of(inputs)[1]
+        if role in ("angles", "positions") and not self.kind:
+            n = sizes_of(inputs)[1]
+            turn = self.turn(name, n, 2 * (sizes.head_dim // 2))
+            return turn if role == "angles" else torch.arange(n)
         known: dict[str, Any] = {"start": 0, "block": 2, "dropout": sizes.dropout}
-        known |= {"mask": None, "padding": None, "cache": None, "positions": torch.arange(n)}
-        if role == "angles":
-            return self.turn(name, n, 2 * (sizes.head_dim // 2))
+        known |= {"mask": None, "padding": None, "cache": None}
         if role not in known:
             raise CannotRun(f"the call needs `{name}`, for which there is no value; {HELP}")
         return known[role]
@@ -289,7 +295,9 @@ class Subject:
         if self.kind:
             if [*tensors] != [0]:
                 raise CannotRun("it returns no single tensor")
-            return Output(tensors[0], tensors[0], 0, None, changed, slopes)
+            raw = tensors[0]
+            value = one_sequence(raw) if self.kind is SINUSOIDAL and raw.dim() == 3 else raw
+            return Output(value, raw, 0, None, changed, slopes)
         b, n, m = sizes_of(call.inputs)
         dimensions, _, back = LAYOUTS[self.layout]
         fits = [
@@ -305,6 +313,12 @@ class Subject:
         slopes = {name: back(one) if name in call.inputs else one for name, one in slopes.items()}
         raw = tensors[fits[0]]
         return Output(back(raw), raw, fits[0], min(rest, default=None), changed, slopes)
+
+
+def one_sequence(out: Tensor) -> Tensor:
+    """Return (tokens, width) of positions that were added along the first or the second axis."""
+    is_first = torch.equal(out[0], out[0, :1].expand_as(out[0]))
+    return out[:, 0] if is_first else out[0]
 
 
 def sizes_of(inputs: dict[str, Tensor]) -> tuple[int, int, int]:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from .code import FAILURES, CannotRun, Code, Definition, Raised
-from .formula import Kind
+from .kinds import CROSS_ENTROPY, SINUSOIDAL, Kind
 from .roles import CALL, Sizes, role_of
 from .subject import (
     ANGLES,
@@ -45,8 +45,9 @@ def subject_of(
     takes = {name: one for name, one in definition.takes.items() if name not in given}
     roles = {name: role_of(name, CALL) for name in takes}
     required = [name for name, default in takes.items() if not default]
-    if kind:  # its inputs, in their order
-        roles |= dict(zip(required, kind.inputs(FIRST), strict=False))
+    if kind:  # its inputs, in their order; modules add positions to x
+        inputs = ["x"] if kind is SINUSOIDAL and definition.is_class else kind.inputs(FIRST)
+        roles |= dict(zip(required, inputs, strict=False))
     else:
         roles = call_roles(roles, required, definition.is_class)
     return Subject(code, definition, lines, given, kind, roles)
@@ -121,7 +122,7 @@ def layouts_of(subject: Subject) -> tuple[str, ...]:
     """Return the layouts to try, the most common first."""
     with_heads = ("batch, heads, tokens", "batch, tokens, heads")
     if subject.kind:
-        return ("batch, tokens",)
+        return ("batch, tokens", "tokens") if subject.kind is CROSS_ENTROPY else ("batch, tokens",)
     if subject.is_module:
         images = ("batch, width, tokens, 1",) if subject.tensors == "x" else ()
         others = with_heads if "q" in subject.tensors else images

@@ -558,6 +558,20 @@ class SpatialGatingBlock(nn.Module):
         return x + torch.einsum("ij,jbd->ibd", self.weight[:n, :n], self.norm(x))
 
 
+class PositionalEncoding(nn.Module):
+    """Sinusoidal positions for (tokens, batch, width)."""
+
+    def __init__(self, d_model, max_len=100):
+        super().__init__()
+        rates = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+        angles = torch.arange(max_len)[:, None] * rates
+        pe = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+        self.register_buffer("pe", pe[:, None])
+
+    def forward(self, x):
+        return x + self.pe[: x.shape[0]]
+
+
 class Softmax(nn.Module):
     """A softmax over an axis that the constructor is told."""
 
@@ -567,6 +581,11 @@ class Softmax(nn.Module):
 
     def forward(self, x):
         return torch.softmax(x, self.dim)
+
+
+def cross_entropy(logits, targets):
+    """A loss of (tokens, classes)."""
+    return -logits.log_softmax(1)[torch.arange(len(targets)), targets].mean()
 
 
 def linear_attention(q, k, v):

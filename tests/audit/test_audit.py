@@ -71,6 +71,30 @@ class LayerNorm(nn.Module):
         m, v = x.mean(-1, keepdim=True), x.var(-1, keepdim=True)
         return self.w * (x - m) / (v + 1e-5).sqrt()
 """
+ROTATE = """
+def rotate(x, positions):
+    d = x.shape[-1]
+    rates = 10000 ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
+    a = positions[:, None] * rates
+    one, other = x[..., ::2], x[..., 1::2]
+    both = (one * a.cos() - other * a.sin(), other * a.cos() + one * a.sin())
+    return torch.stack(both, -1).flatten(-2)
+"""
+HALVES = """
+    a = (positions[:, None] * rates).repeat_interleave(2, -1)
+    one, other = x.chunk(2, -1)
+    return x * a.cos() + torch.cat((-other, one), -1) * a.sin()
+"""
+SINES = """
+def sinusoidal_positions(n, d):
+    i = torch.arange(0, d, 2).double()
+    a = torch.arange(n)[:, None] / 10000 ** (2 * i / d)
+    return torch.stack((a.sin(), a.cos()), -1).flatten(1)
+"""
+LOSS = """
+def cross_entropy(logits, targets):
+    return -logits.log_softmax(-1).gather(-1, targets[..., None]).sum()
+"""
 MULTIPLIED = """
 def attention(q, k, v, mask=None):
     scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -155,6 +179,7 @@ CASES = {
     "softmax in single precision": holds(
         function("torch.softmax(s, -1).type_as(q) @ v", f"s = (q @ k.mT / {FORMULA}).float()")
     ),
+    "rotary, neighbours": holds(ROTATE),
     "mask in evaluation only": Case(
         wrong("masked_in_evaluation_only"),
         fails=("causality in training",),
@@ -215,6 +240,9 @@ CASES = {
     ),
     "softmax": named(SOFTMAX, "softmax_over_all"),
     "layer norm": named(NORM, "unbiased_variance"),
+    "rotary": named(ROTATE[: ROTATE.index("    a =")] + HALVES[1:], "angles_of_neighbours"),
+    "cross entropy": named(LOSS, "summed"),
+    "positions": named(SINES, "exponent_doubled"),
     "super": Case(
         causal(("super().__init__()", "pass")), "not run", names=("super_init_not_called",)
     ),
@@ -234,7 +262,7 @@ CASES = {
         OUTSIDE.replace("k, v, mask", "k, v, gizmo"), "not run", why="the call needs `gizmo`"
     ),
 }
-QUICK = ["right", "masked by a product", "softmax", "a missing package"]
+QUICK = ["right", "masked by a product", "softmax", "rotary, neighbours", "a missing package"]
 CHOSEN = dict.fromkeys([*QUICK, *some(CASES, 2)])
 
 
