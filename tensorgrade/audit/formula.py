@@ -29,7 +29,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake: a name if it is a known one, where to look, and a sentence.
+    """A mistake: a name and where to look if it is a known one, and a sentence.
 
     where: words on the line that it may be on, the most telling first. line: the one that raises an
     error, otherwise 0.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from .claims import Claim, claim_of, is_plain, must_be_plain, run_of
 from .code import FAILURES, CannotRun, Raised
-from .formula import MASK, Mistake
+from .formula import Mistake
 from .mapping import mapping_of
 from .roles import Sizes
 from .subject import Call, Subject, changed_at, dependence, moved
@@ -111,7 +111,7 @@ def shape(subject: Subject, sizes: Sizes) -> Mistake | None:
         except CannotRun as error:
             shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
             during = " in training" if training else ""
-            return Mistake("", "return", f"With {shapes}, {error}{during}.", error.line)
+            return Mistake("", "", f"With {shapes}, {error}{during}.", error.line)
     if not subject.constructor_has("d_out"):
         return None
     if subject.equal and subject.constructor_has("width") and is_plain(subject):
@@ -121,7 +121,7 @@ def shape(subject: Subject, sizes: Sizes) -> Mistake | None:
             return replace(KNOWN["input_width_ignored"], line=error.line)
     if value.shape[-1] in (sizes.width, sizes.heads * sizes.width):  # that of each head
         return None
-    return Mistake("", "return", f"The result is {value.shape[-1]} wide instead of {sizes.width}.")
+    return Mistake("", "", f"The result is {value.shape[-1]} wide instead of {sizes.width}.")
 
 
 def causality(subject: Subject, sizes: Sizes) -> Mistake | None:
@@ -149,7 +149,7 @@ def future_seen(subject: Subject, sizes: Sizes, training: bool) -> Mistake | Non
         return None
     seeing, seen = map(int, future[0])
     during = f" in training, with dropout={sizes.dropout}" if training else ""
-    return Mistake("", MASK, f"Changing token {seen} changes the result of token {seeing}{during}.")
+    return Mistake("", "", f"Changing token {seen} changes the result of token {seeing}{during}.")
 
 
 def cache(subject: Subject, sizes: Sizes) -> Mistake | None:
@@ -175,7 +175,7 @@ def cache(subject: Subject, sizes: Sizes) -> Mistake | None:
                 for place in places
             )
             from_first = moved(plain, first) and not moved(plain, others)
-            other = Mistake("", "mask cat", f"{said}results differ.")
+            other = Mistake("", "", f"{said}results differ.")
             return KNOWN["causal_mask_from_first_key"] if from_first else other
     begun, other_text = (Call({"x": one[:, :-1]}, cache="new") for one in (x, 1 - x))
     last = Call({"x": x[:, -1:]}, cache=f"0.{whole.cache}")
@@ -193,14 +193,14 @@ def masked_keys(subject: Subject, sizes: Sizes) -> Mistake | None:
     if not meaning:
         must_be_plain(subject)
         said = f"`{parameter}` changes the result, but in no convention does it hide a key: true "
-        return Mistake("", MASK, f"{said}hides, true shows, added to the scores, or 0 and 1.")
+        return Mistake("", "", f"{said}hides, true shows, added to the scores, or 0 and 1.")
     inputs, visible = subject.inputs(sizes), drawn_mask(subject, sizes)
     changed = hidden_changed(inputs, visible)
     both = subject.values(sizes, Call(inputs, visible), Call(changed, visible))
     if not leaks(inputs, visible, *both):
         return None
     said = "Changing keys that the mask hides changes results that should not depend on them."
-    return Mistake("", MASK, said)
+    return Mistake("", "", said)
 
 
 def formula(subject: Subject, sizes: Sizes) -> Mistake | None:
@@ -216,8 +216,7 @@ def formula(subject: Subject, sizes: Sizes) -> Mistake | None:
         raise CannotRun("its widths do not fit the formula")
     largest = min((gap for gap in map(float, gaps) if gap < torch.inf), default=None)
     by = "" if largest is None else f" by up to {largest:.2g}"
-    where = "softmax scaled_dot_product_attention x = x + norm return"
-    return Mistake("", where, f"The results differ{by} from those of the formula.")
+    return Mistake("", "", f"The results differ{by} from those of the formula.")
 
 
 def mistake_in(claim: Claim, subject: Subject, sizes: Sizes) -> Mistake | None:
@@ -291,14 +290,14 @@ def gradients(subject: Subject, sizes: Sizes) -> Mistake | None:
         except Raised as error:
             if "inplace" not in str(error) and "in-place" not in str(error):
                 raise
-            return Mistake("", "+= *= _(", f"Autograd refuses: {error}")
+            return Mistake("", "", f"Autograd refuses: {error}")
         missing = [name.removeprefix("weight.") for name in needed if name not in reached]
         if missing or not exact:
             said = "The gradients are not the slopes of the results"
             said = f"No gradient reaches `{missing[0]}`" if missing else said
-            where = KNOWN["detached"].where
-            cut = {*where.split()} & {*subject.definition.names}
-            return KNOWN["detached"] if cut else Mistake("", where, f"{said}{during}.")
+            known = KNOWN["detached"]
+            cut = {*known.where.split()} & {*subject.definition.names}
+            return known if cut else Mistake("", "", f"{said}{during}.")
     return None
 
 

@@ -303,7 +303,8 @@ def verdict(subject: Subject) -> dict:
         return told | {"status": "holds"}
     known = {one.name: one for one in failures if one.name}.values()
     mistakes = [{"name": m.name, "says": m.says, "line": line_of(subject, [m])} for m in known]
-    at = {"line": line_of(subject, [*known, *failures])}
+    shown = [one for one in failures if one.name or one.line]  # a wrong line is worse than none
+    at = {"line": line_of(subject, shown)} if shown else {}
     return told | {"status": "fails", "mistakes": mistakes, "at": at}
 
 

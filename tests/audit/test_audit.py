@@ -235,7 +235,7 @@ CASES = {
         fails=("training without dropout",),
     ),
     "masked by a product": Case(MULTIPLIED, fails=("masked keys",), exact=True),
-    "no known mistake": Case(
+    "no known mistake and no line": Case(
         function("torch.softmax((q @ k.mT).abs().square(), -1) @ v.abs().square()"), names=()
     ),
     "softmax": named(SOFTMAX, "softmax_over_all"),
@@ -291,6 +291,7 @@ def test_an_audit_says_what_is_true(tmp_path, name):
     assert failing(found) == set(case.fails) if case.exact else failing(found) >= set(case.fails)
     if case.names is not None:
         assert sorted(names(found)) == sorted(case.names), found
+        assert bool(found["at"]) == bool(case.names), found
     if case.code is not None:
         assert case.code in found["at"]["code"], found["at"]
         assert case.code in (HEADER + case.text).split("\n")[found["at"]["line"] - 1]
