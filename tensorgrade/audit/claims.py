@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .code import CannotRun, Made
 from .formula import Mistake, Recipe, mistakes
-from .kinds import LAYER_NORM, RMS_NORM, Kind
+from .kinds import LAYER_NORM, RMS_NORM, SINUSOIDAL, Kind
 from .mapping import Layers, expected, mapping_of, readings
 from .roles import Sizes, snake
 from .subject import Call, Subject, scale_of
@@ -70,6 +70,8 @@ class Claim:
 
 def claim_of(subject: Subject) -> Claim:
     """Return what a definition claims to calculate. Raises CannotRun if nothing is known."""
+    if subject.kind is SINUSOIDAL and subject.made and subject.made.weights:
+        raise CannotRun("its positions are learned")
     if subject.kind:
         return claim_of_part(subject.kind)
     names = names_of_parts(subject.made) if subject.made and subject.tensors == "x" else {}

@@ -159,9 +159,9 @@ class Subject:
         """Return sizes that this definition can have: one head if it knows no heads, and so on."""
         if self.layout in ("tokens", "heads, tokens"):
             sizes = replace(sizes, batch=1)
-        if self.kind or self.knows_heads or "heads" in self.layout:
+        if self.knows_heads or "heads" in self.layout:
             return sizes
-        wide = sizes.width if self.is_module else sizes.head_dim
+        wide = sizes.width if self.is_module or self.kind else sizes.head_dim
         return replace(sizes, heads=1, head_dim=wide, kv_heads=1)
 
     @property
@@ -180,8 +180,9 @@ class Subject:
             found = self.kind.inputs(sizes)
             if self.layout == "tokens":  # of a loss
                 found = {name: one.flatten(0, 1) for name, one in found.items()}
-            has_dim = self.has("dim") or bool(self.own_dims)
-            return found | {"dim": -1} if "dim" in found and not has_dim else found
+            usual = {"dim": -1, "positions": torch.arange(sizes.tokens)}
+            taken = {*self.call.values(), *(["dim"] if self.own_dims else [])}
+            return found | {n: one for n, one in usual.items() if n in found and n not in taken}
         chance = torch.Generator().manual_seed(sizes.seed + 1)
         n, m = sizes.tokens, sizes.tokens_of_context
         by_role = sizes.values(self.equal or "heads" in self.layout)
