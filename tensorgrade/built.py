@@ -43,13 +43,14 @@ def read_built(graders: Path) -> dict[str, str]:
 def refuse_unbuilt(graders: Path, course: Course, chapters: Collection[str]) -> None:
     """Raise CourseError if the files of these chapters changed since the last build.
 
-    Without the course's solutions, as in a container, nothing is compared.
+    Without the course's solutions, as in a container, nothing is compared. References that are
+    missing are reported when they are read.
     """
-    root = graders.parent
+    root, built = graders.parent, read_built(graders)
     if not (root / "solutions").is_dir():
         return
-    built = read_built(graders)
-    changed = [name for name in chapters if built.get(name) != sources_of(root, course, name)]
+    there = [name for name in chapters if (built_path(graders).parent / name).is_dir()]
+    changed = [name for name in there if built.get(name) != sources_of(root, course, name)]
     if changed:
         raise CourseError(
             f"changed since the last build: {', '.join(sorted(changed))}. The references are still "

@@ -6,7 +6,7 @@ from ..course import Check
 from ..judging.checks.modules import START
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
 from .attempt import Answer
-from .details import DETAILS, plain_fact
+from .details import DETAILS, defined_twice, plain_fact
 from .public_side import printed_lines, trace
 from .recognized import mistakes
 from .results import CheckResult
@@ -45,7 +45,7 @@ def finding_on(answer: Answer, asks: str, diagnosis: Diagnosis) -> Finding:
     raised = bool(error and error.line)
     fact, fact_line = "", None
     if not unfinished and not hidden:
-        fact, fact_line = plain_fact(answer) or ("", None)
+        fact, fact_line = plain_fact(answer) or (defined_twice(answer), None)
     return Finding(
         asks,
         diagnosis,

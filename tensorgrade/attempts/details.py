@@ -101,15 +101,14 @@ def shows_forbidden_call(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
     return replace(diagnosis, line=found[0], call=found[1]) if found else diagnosis
 
 
-def defined_twice(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
-    """Name the lines of an exercise's definitions, if there are several."""
+def defined_twice(answer: Answer) -> str:
+    """Return a clause with the lines of an exercise's definitions, if there are several; or ""."""
     text = answer.attempt.submitted
     lines = [first for first, _ in answer.own_lines if text.code(first).startswith(DEFINES)]
     if len(lines) < 2:
-        return diagnosis
+        return ""
     places = listed(map(answer.attempt.place, lines))
-    said = f"`{answer.name}` is defined on {places}, and the last one that is written counts"
-    return replace(diagnosis, problem=joined(diagnosis.problem, said))
+    return f"`{answer.name}` is defined on {places}; the last one that is written counts"
 
 
 @once
@@ -138,5 +137,4 @@ DETAILS: tuple[Callable[[Answer, Diagnosis], Diagnosis], ...] = (
     still_raises,
     stops_gradients,
     shows_forbidden_call,
-    defined_twice,
 )

@@ -28,15 +28,17 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Cause:
-    """A known mistake: a name, a sentence, and where to look.
+class Mistake:
+    """A mistake: a name and where to look if it is a known one, and a sentence.
 
-    where: words on the line that it may be on, the most telling first.
+    where: words on the line that it may be on, the most telling first. line: the one that raises an
+    error, otherwise 0.
     """
 
     name: str
-    sentence: str
-    where: str = ""
+    where: str
+    says: str
+    line: int = 0
 
 
 SCALE = "sqrt rsqrt scale scaling ** / scaled_dot_product_attention softmax"
@@ -45,7 +47,7 @@ TRIANGLE = "triu tril diagonal < > masked_fill where mask"
 SPLIT = "view reshape rearrange unflatten chunk"
 FILL = "and e to that power is a weight like any other. Fill with -inf."
 TRAINS = "Trained from the start this works, but weights from other implementations do not fit."
-# Known mistakes: the options that change, the name, where to look, and a sentence.
+# The options that a known mistake changes, and those of the mistake itself.
 TABLE: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"scale": "none"}, "no_scale", SCALE, "The scores are not divided by sqrt(head_dim)."),
     ({"scale": "sqrt width"}, "scaled_by_sqrt_width", SCALE, "The scores are divided by the square root of the whole width. Each head's dot products run over head_dim numbers only."),
@@ -89,12 +91,10 @@ TABLE: tuple[tuple[dict[str, Any], str, str, str], ...] = (
 )  # fmt: skip
 
 
-def mistakes(right: Recipe) -> list[tuple[Recipe, Cause]]:
+def mistakes(right: Recipe) -> list[tuple[Recipe, Mistake]]:
     """Return a recipe with each known mistake."""
-    every = [
-        (replace(right, **options), Cause(n, says, where)) for options, n, where, says in TABLE
-    ]
-    return [(recipe, cause) for recipe, cause in every if recipe != right]
+    every = [(replace(right, **options), Mistake(n, w, s)) for options, n, w, s in TABLE]
+    return [(recipe, mistake) for recipe, mistake in every if recipe != right]
 
 
 def attend(operands: dict[str, Tensor], heads: int, kv_heads: int, recipe: Recipe) -> Tensor:

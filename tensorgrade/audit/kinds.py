@@ -1,45 +1,32 @@
-"""Formulas of softmax, norms, positions and losses: the parts of attention and of models with it."""
+"""Formulas of softmax, norms, positions and a loss: right forms, and those of known mistakes."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from .formula import Cause
+from .formula import Mistake
 from .roles import Sizes
-
-Formula = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
 class Kind:
     """One kind of part, such as a layer norm.
 
-    names: a pattern for the names of its definitions. inputs: draws the arguments, by role. right:
-    the formula by convention. wrong: those of known mistakes.
+    names: a pattern for the names of its definitions. inputs: draws the arguments, by role.
+    formula: calculates the result from them in a form. right: the forms of conventions. wrong:
+    those of known mistakes.
     """
 
     name: str
     names: str
     inputs: Callable[[Sizes], dict[str, Any]]
-    right: dict[str, Formula]
-    wrong: list[tuple[Formula, Cause]]
-
-
-def forms(formula: Formula, table: dict[str, tuple[str, str, str]]) -> list[tuple[Formula, Cause]]:
-    """Return known mistakes that a formula makes if its argument `how` is one of the keys.
-
-    table: for each a name, words on the line that it may be on, and a sentence.
-    """
-    return [
-        (partial(formula, how=how), Cause(name, sentence, where))
-        for how, (name, where, sentence) in table.items()
-    ]
+    formula: Callable[..., Tensor]
+    right: tuple[str, ...]
+    wrong: dict[str, Mistake]
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
@@ -55,28 +42,45 @@ def softmax_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"x": drawn(*shape, seed=sizes.seed), "dim": dim}
 
 
-NOT_NORMALIZED = Cause(
-    "exponential_not_normalized", "The exponentials are not divided by their sum.", "exp"
+def softmax(x: Tensor, dim: int, form: str) -> Tensor:
+    """Return a softmax, or a form with a mistake."""
+    powers, rest = torch.exp(x), x - x.amax(dim, keepdim=True)
+    forms: dict[str, Callable[[], Tensor]] = {
+        "": lambda: torch.softmax(x, dim),
+        "all": lambda: torch.softmax(x.flatten(), 0).view_as(x),
+        "first axis": lambda: torch.softmax(x, 0),
+        "last axis": lambda: torch.softmax(x, -1),
+        "shares": lambda: x / x.sum(dim, keepdim=True),
+        "shares of differences": lambda: rest / rest.sum(dim, keepdim=True),
+        "powers": lambda: powers,
+        "powers of differences": lambda: rest.exp(),
+    }
+    return forms[form]()
+
+
+NOT_NORMALIZED = Mistake(
+    "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."
 )
-NO_EXPONENTIAL = Cause(
+NO_EXPONENTIAL = Mistake(
     "no_exponential",
-    "There is no exponential: the numbers are divided by their sum.",
     "amax max sum",
+    "There is no exponential: the numbers are divided by their sum.",
 )
 SOFTMAX = Kind(
     "softmax",
     r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?",
     softmax_inputs,
-    {"along the last axis": torch.softmax},
-    [
-        (lambda x, dim: torch.softmax(x.flatten(), 0).view_as(x), Cause("softmax_over_all", "All entries together sum to 1, not each row.", "sum")),
-        (lambda x, dim: torch.softmax(x, 0), Cause("softmax_over_dimension_0", "The softmax runs over the first axis.", "dim axis sum")),
-        (lambda x, dim: torch.softmax(x, -1), Cause("dim_ignored", "The `dim` that is passed in is ignored: the last axis is always used.", "dim=-1 -1")),
-        (lambda x, dim: (x - x.amax(dim, True)) / (x - x.amax(dim, True)).sum(dim, True), NO_EXPONENTIAL),
-        (lambda x, dim: x / x.sum(dim, True), NO_EXPONENTIAL),
-        (lambda x, dim: (x - x.amax(dim, True)).exp(), NOT_NORMALIZED),
-        (lambda x, dim: x.exp(), NOT_NORMALIZED),
-    ],
+    softmax,
+    ("",),
+    {
+        "all": Mistake("softmax_over_all", "sum", "All entries together sum to 1, not each row."),
+        "first axis": Mistake("softmax_over_dimension_0", "dim axis sum", "The softmax runs over the first axis."),
+        "last axis": Mistake("dim_ignored", "dim=-1 -1", "The `dim` that is passed in is ignored: the last axis is always used."),
+        "shares": NO_EXPONENTIAL,
+        "shares of differences": NO_EXPONENTIAL,
+        "powers": NOT_NORMALIZED,
+        "powers of differences": NOT_NORMALIZED,
+    },
 )  # fmt: skip
 
 
@@ -87,60 +91,64 @@ def norm_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"x": x}
 
 
-def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, how: str = "") -> Tensor:
-    """Return a layer norm, or one with a mistake."""
-    if how == "one plus":
-        scale, shift = 1 + shift, torch.zeros_like(shift)
-    axes = (1,) if how == "tokens" else (-1,)
-    mean = x.mean(axes, keepdim=True)
-    variance = x.var(axes, keepdim=True, unbiased="unbiased" in how)
-    eps = 0.0 if how == "no eps" else eps
-    divisor = variance.sqrt() + eps if "outside" in how else (variance + eps).sqrt()
-    found = (x if how == "no mean" else x - mean) / divisor
-    return found * (1 if how == "no scale" else scale) + (0 if how == "no shift" else shift)
+def norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, form: str) -> Tensor:
+    """Return a layer norm or, if the form has `rms`, a root-mean-square norm."""
+    scale = 1 + scale if "one plus" in form else scale
+    axis = 1 if "tokens" in form else -1
+    count, centred = x.shape[axis], x - x.mean(axis, keepdim=True)
+    spread = x if "rms" in form and "mean" not in form else centred
+    square = spread.square().mean(axis, keepdim=True)
+    square *= count / (count - 1) if "unbiased" in form else count if "sum" in form else 1
+    eps = 0.0 if "no eps" in form else eps
+    divisor = square.sqrt() + eps if "outside" in form else (square + eps).sqrt()
+    found = (x if "not centred" in form else spread) / divisor
+    return found * (1 if "no scale" in form else scale) + (0 if "no shift" in form else shift)
 
 
+NO_SCALE = Mistake("scale_left_out", "return", "The scale is not applied.")
+NO_EPS = Mistake("no_eps", "eps var", "There is no eps.")
 LAYER_NORM = Kind(
     "layer norm",
     r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?",
     norm_inputs,
-    {"": layer_norm, "a scale that is 1 + its parameter": partial(layer_norm, how="one plus")},
-    forms(layer_norm, {
-        "unbiased": ("unbiased_variance", "var std", "The variance is divided by d - 1 instead of d."),
-        "outside": ("eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
-        "unbiased outside": ("unbiased_variance_and_eps_outside", "std var", "The variance is divided by d - 1 and eps is outside the root."),
-        "no mean": ("mean_not_subtracted", "mean", "The mean is not subtracted."),
-        "no eps": ("no_eps", "eps var", "There is no eps."),
-        "tokens": ("normed_over_tokens", "dim mean", "The norm runs over the tokens. It belongs on each token's own numbers."),
-        "no scale": ("scale_left_out", "return", "The scale is not applied."),
-        "no shift": ("shift_left_out", "return", "The shift is not applied."),
-    }),
+    norm,
+    ("", "one plus"),  # one plus: the scale is 1 + its parameter
+    {
+        "unbiased": Mistake("unbiased_variance", "var std", "The variance is divided by d - 1 instead of d."),
+        "outside": Mistake("eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
+        "unbiased outside": Mistake("unbiased_variance_and_eps_outside", "std var", "The variance is divided by d - 1 and eps is outside the root."),
+        "not centred": Mistake("mean_not_subtracted", "mean", "The mean is not subtracted."),
+        "no eps": NO_EPS,
+        "tokens": Mistake("normed_over_tokens", "dim mean", "The norm runs over the tokens. It belongs on each token's own numbers."),
+        "no scale": NO_SCALE,
+        "no shift": Mistake("shift_left_out", "return", "The shift is not applied."),
+    },
 )  # fmt: skip
-
-
-def rms_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, how: str = "") -> Tensor:
-    """Return a root-mean-square norm, or one with a mistake."""
-    scale = {"one plus": 1 + shift, "no scale": torch.ones_like(scale)}.get(how, scale)
-    x = x - x.mean(-1, keepdim=True) if how == "mean" else x
-    square = x.square().mean(-1, keepdim=True) * (x.shape[-1] if how == "sum" else 1)
-    if how == "outside":
-        return x / (square.sqrt() + eps) * scale
-    square = square + (0.0 if how == "no eps" else eps)
-    return x / square.sqrt() * scale
-
-
 RMS_NORM = Kind(
     "RMS norm",
     r"\w*rms_?norm\w*",
     norm_inputs,
-    {"": rms_norm, "a scale that is 1 + its parameter": partial(rms_norm, how="one plus"), "eps outside the root": partial(rms_norm, how="outside")},
-    forms(rms_norm, {
-        "mean": ("mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
-        "sum": ("sum_of_squares", "sum", "The squares are summed, not averaged."),
-        "no eps": ("no_eps", "eps", "There is no eps."),
-        "no scale": ("scale_left_out", "return", "The scale is not applied."),
-    }),
+    norm,
+    ("rms", "rms one plus", "rms outside"),  # outside: eps is outside the root
+    {
+        "rms mean": Mistake("mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
+        "rms sum": Mistake("sum_of_squares", "sum", "The squares are summed, not averaged."),
+        "rms no eps": NO_EPS,
+        "rms no scale": NO_SCALE,
+    },
 )  # fmt: skip
+
+
+def joined(one: Tensor, other: Tensor, neighbours: bool) -> Tensor:
+    """Return vectors of pairs: neighbours, or entry i of the first and of the second half."""
+    return torch.stack((one, other), -1).flatten(-2) if neighbours else torch.cat((one, other), -1)
+
+
+def rates(exponents: Tensor, form: str) -> Tensor:
+    """Return the rates of pairs, which fall unless the form has a mistake."""
+    factors = {"doubled": 2.0, "halved": 0.5, "growing": -1.0}
+    factor = next((one for word, one in factors.items() if word in form), 1.0)
+    return 10000.0 ** -(factor * exponents)
 
 
 def rotary_inputs(sizes: Sizes) -> dict[str, Any]:
@@ -150,54 +158,46 @@ def rotary_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"x": x, "positions": torch.randperm(sizes.tokens + 5, generator=chance)[5:]}
 
 
-def exponents_of(steps: Tensor, how: str) -> Tensor:
-    """Return the exponents of the rates of pairs, right ones or with a mistake."""
-    times = {"doubled": 2.0, "halved": 0.5, "growing": -1.0}
-    return steps * next((factor for word, factor in times.items() if word in how), 1.0)
+def rotary(x: Tensor, positions: Tensor, form: str) -> Tensor:
+    """Return vectors (tokens, width) turned by their positions.
 
-
-def rotary(x: Tensor, positions: Tensor, how: str = "") -> Tensor:
-    """Return vectors turned by their positions, in pairs of halves or, by `how`, of neighbours."""
+    form: mistakes, and `split`, `joined` and `angles` if pairs are neighbours there, not halves.
+    """
     half = x.shape[-1] // 2
-    exponents = exponents_of(torch.arange(half, dtype=x.dtype) / half, how)
-    angles = positions[:, None].to(x.dtype) * 10000.0**-exponents
-    cos, sin = torch.cos(angles), torch.sin(-angles if "backwards" in how else angles)
-    if how == "angles of neighbours":
-        cos, sin = cos.repeat_interleave(2, -1), sin.repeat_interleave(2, -1)
-        one, other = x.chunk(2, -1)
-        return x * cos + torch.cat((-other, one), -1) * sin
-    if how == "angles of halves":
-        cos, sin = cos.repeat(1, 2), sin.repeat(1, 2)
-        return x * cos + torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) * sin
-    splits = how.startswith("neighbours")
-    joins = splits != ("split," in how)  # split as one, joined as the other
-    one, other = (x[..., ::2], x[..., 1::2]) if splits else x.chunk(2, -1)
-    minus = 1 if "no minus" in how else -1
-    both = (one * cos + minus * other * sin, other * cos + one * sin)
-    return torch.stack(both, -1).flatten(-2) if joins else torch.cat(both, -1)
+    angles = positions[:, None] * rates(torch.arange(half).double() / half, form)
+    cos, sin = angles.cos(), angles.sin() * (-1 if "backwards" in form else 1)
+    cos, sin = (joined(one, one, "angles" in form) for one in (cos, sin))
+    one, other = (x[..., ::2], x[..., 1::2]) if "split" in form else x.chunk(2, -1)
+    minus = other if "no minus" in form else -other
+    both = "joined" in form
+    return joined(one, other, both) * cos + joined(minus, one, both) * sin
 
 
-WRONG_TURNS = {
-    "backwards": ("turned_backwards", "sin", "The turn has the other direction."),
-    "doubled": ("exponent_doubled", "** pow exp", "The exponent is twice what it should be."),
-    "halved": ("exponent_halved", "** pow exp", "The exponent is half of what it should be."),
-    "no minus": ("no_minus", "sin", "The turn lacks its minus sign."),
-}
+NEIGHBOURS = "split joined angles"
 MIXED = "Two conventions are mixed:"
+WRONG_RATES = {
+    "doubled": Mistake("exponent_doubled", "** pow exp", "The exponent is twice what it should be."),
+    "halved": Mistake("exponent_halved", "** pow exp", "The exponent is half of what it should be."),
+    "growing": Mistake("exponent_sign", "** pow exp", "The rates grow; they should fall from pair to pair."),
+}  # fmt: skip
+WRONG_TURNS = WRONG_RATES | {
+    "backwards": Mistake("turned_backwards", "sin", "The turn has the other direction."),
+    "no minus": Mistake("no_minus", "sin", "The turn lacks its minus sign."),
+}
 ROTARY = Kind(
     "rotary positions",
     r"rotate|\w*(rope|rotary)\w*",
     rotary_inputs,
-    {"pairs of halves": rotary, "pairs of neighbours": partial(rotary, how="neighbours")},
-    forms(rotary, {
-        "angles of neighbours": ("angles_of_neighbours", "repeat_interleave stack", f"{MIXED} the angles are laid out for neighbours (a a b b), the turn is that of halves."),
-        "angles of halves": ("angles_of_halves", "cat repeat", f"{MIXED} the angles are laid out for halves (a b a b), the turn is that of neighbours."),
-        "neighbours split, halves joined": ("neighbours_split_halves_joined", "cat", f"{MIXED} pairs are split as neighbours and joined as halves."),
-        "halves split, neighbours joined": ("halves_split_neighbours_joined", "stack", f"{MIXED} pairs are split as halves and joined as neighbours."),
+    rotary,
+    ("", NEIGHBOURS),
+    {
+        "angles": Mistake("angles_of_neighbours", "repeat_interleave stack", f"{MIXED} the angles are laid out for neighbours (a a b b), the turn is that of halves."),
+        "split joined": Mistake("angles_of_halves", "cat repeat", f"{MIXED} the angles are laid out for halves (a b a b), the turn is that of neighbours."),
+        "split": Mistake("neighbours_split_halves_joined", "cat", f"{MIXED} pairs are split as neighbours and joined as halves."),
+        "joined angles": Mistake("halves_split_neighbours_joined", "stack", f"{MIXED} pairs are split as halves and joined as neighbours."),
         **WRONG_TURNS,
-        **{f"neighbours {how}": cause for how, cause in WRONG_TURNS.items()},
-        "growing": ("exponent_sign", "** pow exp", "The rates grow; they should fall from pair to pair."),
-    }),
+        **{f"{form} {NEIGHBOURS}": one for form, one in WRONG_TURNS.items()},
+    },
 )  # fmt: skip
 
 
@@ -206,51 +206,44 @@ def sinusoidal_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"count": sizes.tokens + 2, "width": sizes.width}
 
 
-def sinusoidal(count: int, width: int, how: str = "") -> Tensor:
-    """Return sinusoidal positions in a convention, or with a mistake."""
-    half = (width + 1) // 2
-    steps = torch.arange(half, dtype=torch.float64)
-    steps = steps / (half - 1) if "end" in how and half > 1 else 2 * steps / width
-    positions = torch.arange(count, dtype=torch.float64)[:, None]
-    angles = positions / 10000.0 ** exponents_of(steps, how)
-    one, other = angles.sin(), angles.cos()
-    one, other = (other, one) if how == "swapped" else (one, other)
-    if "halves" in how:
-        return torch.cat((one, other), -1)[:, :width]
-    return torch.stack((one, other), -1).flatten(1)[:, :width]
+def sinusoidal(count: int, width: int, form: str) -> Tensor:
+    """Return sines and cosines that alternate, or halves of them; `end`: up to the last rate."""
+    half = width // 2
+    exponents = torch.arange(half).double() / (half - 1 if "end" in form else half)
+    angles = torch.arange(count)[:, None] * rates(exponents, form)
+    both = angles.sin(), angles.cos()
+    one, other = both[::-1] if "swapped" in form else both
+    return joined(one, other, "halves" not in form)
 
 
 SINUSOIDAL = Kind(
     "sinusoidal positions",
     r"\w*(sinusoid|sin_?cos|positional_?enc)\w*",
     sinusoidal_inputs,
+    sinusoidal,
+    ("", "halves", "halves end", "end"),
     {
-        "sines and cosines alternate": sinusoidal,
-        "sines, then cosines": partial(sinusoidal, how="halves"),
-        "sines, then cosines, up to the last rate": partial(sinusoidal, how="halves end"),
-        "alternating, up to the last rate": partial(sinusoidal, how="end"),
+        "swapped": Mistake("sines_and_cosines_swapped", "sin cos", "Sines and cosines are swapped."),
+        **WRONG_RATES,
     },
-    forms(sinusoidal, {
-        "swapped": ("sines_and_cosines_swapped", "sin cos", "Sines and cosines are swapped."),
-        "doubled": WRONG_TURNS["doubled"],
-        "halved": WRONG_TURNS["halved"],
-        "growing": ("exponent_sign", "** pow exp", "The waves get shorter; they should get longer."),
-    }),
 )  # fmt: skip
 
 
 def loss_inputs(sizes: Sizes) -> dict[str, Any]:
     """Return logits (batch, tokens, classes) and targets (batch, tokens)."""
     chance = torch.Generator().manual_seed(sizes.seed)
-    shape, classes = (sizes.batch + 2, sizes.tokens), sizes.width + 1
+    shape, classes = (sizes.batch, sizes.tokens), sizes.width + 1
     targets = torch.randint(classes, shape, generator=chance)
     return {"logits": drawn(*shape, classes, seed=sizes.seed), "targets": targets}
 
 
-def each_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return the cross-entropy of each target."""
-    each = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
-    return each.view(targets.shape)
+def cross_entropy(logits: Tensor, targets: Tensor, form: str) -> Tensor:
+    """Return the mean cross-entropy of all tokens, or a form with a mistake."""
+    logits = logits.softmax(-1) if form == "softmax twice" else logits
+    logs = logits if form == "no softmax" else logits.log_softmax(-1)
+    each = -logs.gather(-1, targets[..., None]).squeeze(-1)
+    forms = {"summed": each.sum(), "no minus": -each.mean(), "not averaged": each}
+    return forms.get(form, each.mean())
 
 
 CROSS_ENTROPY = Kind(
@@ -258,14 +251,15 @@ CROSS_ENTROPY = Kind(
     # Losses of other inputs, such as binary or linear ones, have another formula.
     r"(?!\w*(binary|linear|soft|smooth|sigmoid))\w*cross_?entropy\w*",
     loss_inputs,
-    {"mean over all tokens": lambda x, y: each_loss(x, y).mean()},
-    [
-        (lambda x, y: each_loss(x, y).sum(), Cause("summed", "The losses are summed, not averaged.", "sum")),
-        (lambda x, y: -each_loss(x, y).mean(), Cause("no_minus", "The sign is turned around.", "return")),
-        (each_loss, Cause("not_averaged", "The losses are not averaged.", "return")),
-        (lambda x, y: each_loss(torch.softmax(x, -1), y).mean(), Cause("softmax_twice", "The softmax is applied twice.", "softmax")),
-        (lambda x, y: -x.gather(-1, y[..., None]).mean(), Cause("no_softmax", "There is no softmax: the logits themselves are averaged.", "gather")),
-    ],
+    cross_entropy,
+    ("",),
+    {
+        "summed": Mistake("summed", "sum", "The losses are summed, not averaged."),
+        "no minus": Mistake("no_minus", "return", "The sign is turned around."),
+        "not averaged": Mistake("not_averaged", "return", "The losses are not averaged."),
+        "softmax twice": Mistake("softmax_twice", "softmax", "The softmax is applied twice."),
+        "no softmax": Mistake("no_softmax", "gather", "There is no softmax: the logits themselves are averaged."),
+    },
 )  # fmt: skip
 KINDS = (SOFTMAX, RMS_NORM, LAYER_NORM, ROTARY, SINUSOIDAL, CROSS_ENTROPY)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import torch
@@ -59,9 +59,27 @@ class Layers:
     @property
     def complete(self) -> bool:
         """Return True if queries, keys and values are known and each parameter has a role."""
-        roles = self.by_role.keys()
-        kv = "kv" in roles or {"k", "v"} <= roles
-        return not self.extra and ("qkv" in roles or ("q" in roles and kv))
+        roles = {*self.by_role}
+        return not self.extra and any(need <= roles for need in ({"qkv"}, {*"qkv"}, {"q", "kv"}))
+
+
+def mapping_of(made: Made) -> Layers:
+    """Return the layers by their roles. A list of heads, each with its own layers, is stacked."""
+    found: dict[str, list[Layer]] = {}
+    for layer in layers_of(made):
+        found.setdefault(role_of_layer(layer), []).append(layer)
+    if len(found.get("qkv", ())) > 1 and "out" not in found:  # `proj` next to `qkv` is the output
+        found["out"] = [one for one in found["qkv"] if re.fullmatch(r"(.*\.)?(c_)?proj", one.name)]
+        found["qkv"] = [one for one in found["qkv"] if one not in found["out"]]
+    extra = found.pop("", [])
+    known = {role: stacked(layers) for role, layers in found.items() if layers}
+    if "qkv" in known and known.keys() & {"q", "k", "v"}:
+        extra.append(known.pop("qkv"))
+    names = [one.name for one in extra if "k" in known]
+    widths = [one.weight.shape[:1] for one in extra]
+    if re.search("down|latent", "".join(names).lower()) and widths == [known["k"].weight.shape[1:]]:
+        known["latent"] = extra.pop()
+    return Layers(known, tuple(one.name for one in extra))
 
 
 def layers_of(made: Made) -> Iterator[Layer]:
@@ -92,35 +110,11 @@ def role_of_layer(layer: Layer) -> str:
     return found if layer.weight.dim() == 2 else ""
 
 
-def mapping_of(made: Made) -> Layers:
-    """Return the layers by their roles. A list of heads, each with its own layers, is stacked."""
-    found: dict[str, list[Layer]] = {}
-    for layer in layers_of(made):
-        found.setdefault(role_of_layer(layer), []).append(layer)
-    if len(found.get("qkv", ())) > 1 and "out" not in found:  # `proj` next to `qkv` is the output
-        found["out"] = [one for one in found["qkv"] if re.fullmatch(r"(.*\.)?(c_)?proj", one.name)]
-        found["qkv"] = [one for one in found["qkv"] if one not in found["out"]]
-    extra = found.pop("", [])
-    known = {role: stacked(layers) for role, layers in found.items() if layers}
-    if "qkv" in known and known.keys() & {"q", "k", "v"}:
-        extra.append(known.pop("qkv"))
-    if len(extra) == 1 and "k" in known and is_latent(extra[0], known["k"]):
-        known["latent"] = extra.pop()
-    return Layers(known, tuple(one.name for one in extra))
-
-
-def is_latent(layer: Layer, keys: Layer) -> bool:
-    """Return True if a layer's name and shape are those of one before the layer of keys."""
-    fits = layer.weight.dim() == 2 and layer.weight.shape[0] == keys.weight.shape[1]
-    return fits and bool(re.search("down|latent", layer.name.lower()))
-
-
 def stacked(layers: list[Layer]) -> Layer:
     """Return one layer for the same layer of each head."""
     biases = [one.bias for one in layers if one.bias is not None]
-    bias = torch.cat(biases) if biases else None
     weight = torch.cat([one.weight for one in layers])
-    return Layer(layers[0].name, weight, bias, layers[0].is_linear)
+    return replace(layers[0], weight=weight, bias=torch.cat(biases) if biases else None)
 
 
 # One way to read the mapping: the order of queries, keys and values in a fused layer, and True if

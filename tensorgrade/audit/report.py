@@ -68,12 +68,13 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
     roles = "; ".join(f"{topic} {value}" for topic, value in audit["roles"].items())
     yield f"  Taken for {audit['kind']}" + (f": {roles}" if roles else "")
     yield from cause(audit, path, "Known mistake")
+    said = [one["says"] for one in audit["mistakes"]]
     for one in failing:
-        yield f"  ✗ {one['name']}: {one['why']}"
+        yield f"  ✗ {one['name']}" + ("" if one["why"] in said else f": {one['why']}")
         yield f"      Example: {one['example']}"
     if holding:
         yield f"  ✓ {', '.join(one['name'] for one in holding)}"
-    formula = [one for one in skipped if one["name"].startswith("equality with F.")]
+    formula = [one for one in skipped if "formula" in one["name"]]
     for one in formula:
         yield f"  – Not tested: {one['name']}, because {one['why']}"
     if others := [one["name"] for one in skipped if one not in formula]:
@@ -81,20 +82,15 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
 
 
 def cause(audit: dict, path: str, lead: str) -> Iterator[str]:
-    """Yield the known mistakes, and the line with its repair."""
+    """Yield the known mistakes, and the line."""
     mistakes, at = audit["mistakes"], audit["at"]
     if len(mistakes) == 1:
         yield f"  {lead}: {mistakes[0]['says']}"
     elif mistakes:
         yield f"  {lead}s:"
         yield from (f"    {path}:{one['line']} {one['says']}" for one in mistakes)
-    if not at:
-        return
-    yield f"  Look at {path}:{at['line']}    {at['code']}"
-    if at["fix"] == "pass":
-        yield "      Without this line every relation holds."
-    elif at["fix"]:
-        yield f"      With this line every relation holds:    {at['fix']}"
+    if at:
+        yield f"  Look at {path}:{at['line']}    {at['code']}"
 
 
 def annotations(found: dict) -> Iterator[str]:
@@ -104,7 +100,7 @@ def annotations(found: dict) -> Iterator[str]:
         if audit["status"] != "fails":
             continue
         failing = [one for one in audit["relations"] if one["status"] == "fails"]
-        said = " ".join([*(m["says"] for m in audit["mistakes"]), *(one["why"] for one in failing)])
+        said = " ".join(dict.fromkeys(one["why"] for one in failing))
         title = f"{audit['name']}: {failing[0]['name']}".replace(",", " ").replace(":", " ")
         line = audit["at"].get("line", audit["line"])
         yield one_line(f"::error file={path},line={line},title={title}::{said}".replace("%", "%25"))

@@ -13,7 +13,7 @@ CONSTRUCTOR = {
     "head_dim": r"(attention_)?head_?(dim|size|width)s?|dim_(per_)?head|d_?(k|v|q|qk|head|kv)|size_per_head|kq_dim",
     "context": r"context_?(length|size|len|window)?|block_?size|max_?(seq(uence)?_?)?(len|length)|seq_?(len|length)|max_position_embeddings|n_?ctx|ctx_?(len|size)|n_?positions|max_?(tokens|t|n|context|ctx|pos\w*)|(num|n)_?tokens|max_?seq\w*|t_?max|sequence_length|window_size|length|num_positions",
     "bias": r"(qkv|use|attention|attn|out|proj|kqv|q|add|with)?_?bias(es)?|has_bias",
-    "dropout": r"(\w*_)?(dropout|drop)(_?(p|prob|rate|ratio|probability))?|p|p_?drop(out)?|\w*pdrop|drop_rate",
+    "dropout": r"(\w*_)?(dropout|drop)(_?(p|prob|rate|ratio|probability))?|p|p_?drop(out)?|\w*pdrop|\w*drop_?path\w*|drop_rate",
     "batch_first": r"batch_first",
     "causal": r"(is_|use_)?(causal|autoregressive)(_mask)?|mask(ed|_future)?|is_decoder|unidirectional",
     "d_context": r"(d|dim|n|embed)?_?(context|ctx|memory|cross|encoder|kv|cond|source|y)_?(dim|d|size|features|width)|d_context|dim_context|context_dim|[kv]dim|(cross_attention|encoder_hidden)_(dim|size)|d_(kv_in|memory|enc)",
@@ -116,30 +116,24 @@ class Sizes:
 KEPT_DEFAULTS = ("bias", "eps", "head_dim", "layer", "cache")  # roles; others get their values
 
 
-class Configuration:
-    """A configuration object that answers by name, as an attribute and as an item.
+class Configuration(dict):
+    """A configuration that answers by name, as an attribute and as an item, by the name's role."""
 
-    values: by role. given: by name.
-    """
-
-    def __init__(self, values: dict[str, Any], given: dict[str, Any]):
-        self.__dict__.update(given, _values=values, _attn_implementation="eager")
+    def __missing__(self, name: str) -> Any:
+        role = role_of(name, CONSTRUCTOR)
+        if role not in self:
+            raise KeyError(f"nothing is known about `{name}` of the configuration")
+        return self[role]
 
     def __getattr__(self, name: str) -> Any:
-        role = role_of(name, CONSTRUCTOR)
-        if role in ("bias", "eps") or role not in self._values:
-            raise AttributeError(f"nothing is known about `{name}` of the configuration")
-        return self._values[role]
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(*error.args) from None
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value for a name, or the default."""
         return getattr(self, name, default)
-
-    def __contains__(self, name: str) -> bool:
-        return hasattr(self, name)
 
 
 def parameters_of(target: Any) -> list[inspect.Parameter]:
@@ -160,14 +154,14 @@ def construction(
 ) -> dict[str, Any]:
     """Return arguments for a constructor by the roles of its parameters.
 
-    asked: `equal`; `guesses`, roles of parameters whose names say nothing; and `given`, values by
-    name. module: where configurations are looked up. Raises KeyError with the name of a parameter
-    without a value.
+    asked: `equal`, `causal`, and `given`, values by name. module: where configurations are looked
+    up. Raises KeyError with the name of a parameter without a value.
     """
-    values, given = sizes.values(asked["equal"]), asked["given"]
+    values = sizes.values(asked["equal"]) | {"causal": asked["causal"]}
+    given = asked["given"]
     arguments: dict[str, Any] = {}
     for one in parameters_of(target):
-        role = asked["guesses"].get(one.name) or role_of(one.name, CONSTRUCTOR)
+        role = role_of(one.name, CONSTRUCTOR)
         needed = one.default is one.empty
         keeps = role in KEPT_DEFAULTS or (role == "causal" and not isinstance(one.default, bool))
         if role == "bias" and sizes.biases:
@@ -195,15 +189,11 @@ def configuration(
     """
     kind = vars(module).get(annotation) if isinstance(annotation, str) else annotation
     if not isinstance(kind, type) or kind in (inspect.Parameter.empty, dict, object):
-        every = [
-            one
-            for name, found in vars(module).items()
-            if isinstance(found, type) and CONFIGURATION.fullmatch(snake(name))
-            for one in parameters_of(found)
-        ]
-        unclear = [p for p in every if p.default is not p.empty]
-        defaults = {p.name: p.default for p in unclear if not role_of(p.name, CONSTRUCTOR)}
-        return Configuration(values, defaults | given)
+        named = {n: one for n, one in vars(module).items() if re.search("(config|args)$", n, re.I)}
+        every = [p for one in named.values() if isinstance(one, type) for p in parameters_of(one)]
+        unclear = [p for p in every if not role_of(p.name, CONSTRUCTOR)]
+        defaults = {p.name: p.default for p in unclear if p.default is not p.empty}
+        return Configuration(values | defaults | {"_attn_implementation": "eager"} | given)
     roles = {one.name: role_of(one.name, CONSTRUCTOR) for one in parameters_of(kind)}
     named = {n: r for n, r in roles.items() if r == "head_dim" or r not in KEPT_DEFAULTS}
     made = kind(**({n: values[r] for n, r in named.items() if r in values} | given))

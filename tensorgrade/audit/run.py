@@ -1,10 +1,12 @@
 """Run an audit: the audited code is in a sandboxed child, or in this process if it is trusted."""
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,41 @@ from ..project import find_project
 from ..sandbox.holes import must_hold
 from ..sandbox.processes import Budget, ForkServer
 from ..sandbox.readable import site_folders
-from .code import Code, Definition, Here, Raised, Stopped
-from .verdict import audit, is_candidate, not_run
+from .child import Bench
+from .claims import FEED_FORWARD
+from .code import CannotRun, Code, Definition, Opened, Raised, Stopped
+from .formula import Mistake
+from .kinds import kind_named
+from .relations import results_of
+from .roles import snake
+from .subject import Subject, dependence
+from .trials import is_causal, prepared, subject_of, with_mask
 
 LIMITS = Limits(memory_bytes=4 << 30, processor_seconds=300)
 MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
-Error = tuple[str, str, int | None]  # its type, its text and its line
+IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
+ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
+SIGNS = re.compile(r"softmax|scaled_dot|MultiheadAttention")
+BLOCK_NAME = re.compile(r"Block|(En|De)coderLayer")
+# Known mistakes by a pattern for an error's text: a name and a sentence.
+KNOWN_ERRORS = {
+    r"before Module.__init__\(\) call": ("super_init_not_called", "`super().__init__()` has to be called before the first layer is made."),
+    r"'super' object needs an argument": ("super_without_brackets", "`super` lacks its brackets: `super().__init__()`."),
+    r"'module' object is not callable": ("module_called", "A Python module is called like a function or class. Compare `nn.parameter`, a module, with `nn.Parameter`, a class."),
+    r"object has no attribute '(\w+)'": ("attribute_never_set", "`{0}` is used, and nothing of that name is ever set."),
+    r"local variable '(\w+)'|name '(\w+)' is not defined": ("used_before_assigned", "`{0}` is used before it has a value. Is it misspelled, or on a later line?"),
+    r"missing \d+ required positional argument|expected at least \d+ argument": ("argument_missing", "A call lacks an argument."),
+    r"unexpected keyword argument '(\w+)'|takes .* positional arguments? but": ("argument_too_many", "A call gets an argument that it does not take."),
+    r"shapes cannot be multiplied|size mismatch, got|expected .* to have shape|Expected size for first two dimensions|[Ee]xpected .*matri": ("product_of_other_shapes", "The rows of the first factor are not as long as the columns of the second one. Is a transpose missing, or was a layer made for another width?"),
+    r"The size of tensor a|must match the existing size|broadcast": ("shapes_do_not_match", "Two tensors are put together whose axes do not match. Compare their shapes, axis by axis."),
+    r"is invalid for input of size": ("shape_of_another_size", "A new shape has room for another number of entries."),
+    r"view size is not compatible": ("view_of_a_transposed_tensor", "`view` needs entries that lie in order. After a transpose, use `reshape`."),
+    r"only supports bool|expected .*BoolTensor|mask.*bool": ("mask_not_boolean", "A mask of booleans is needed. Convert it with `.bool()`."),
+    r"Dimension out of range": ("axis_out_of_range", "A tensor has fewer axes than the number says."),
+    r"'NoneType'|shapes: none\)": ("nothing_returned", "Something is None: a function without `return`, or an argument that was left out."),
+    r"unsupported operand type|is not subscriptable|is not iterable|object is not callable|must be Tensor, not|expected Tensor|must be tuple": ("value_of_another_type", "A value has another type than its use needs."),
+    r"no result has \d+ tokens": ("result_of_another_shape", "The result has another shape than one row of numbers for each token."),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,12 +77,13 @@ def asked_for(target: str) -> Asked:
     if path.is_dir():
         raise CourseError(f"{place} is a folder; name the Python files in it")
     if path.suffix != ".py" and not path.exists():
-        path = file_of_module(place)
+        path = next(files_of_module(place), path)
     if not path.is_file():
         raise CourseError(f"there is no file or module {place}")
     if path.suffix != ".py":
         raise CourseError(f"{path} is not a Python file")
-    folders = package_of(path.absolute())
+    parents = path.absolute().parents
+    folders = [*takewhile(lambda folder: (folder / "__init__.py").is_file(), parents)]
     for one in (path, *folders):  # a cloned folder may hold a link to any file of the user
         if one.is_symlink():
             raise CourseError(f"{one} is a link, which an audit does not follow; name its target")
@@ -60,24 +92,11 @@ def asked_for(target: str) -> Asked:
     return Asked(path.resolve(), ".".join(names) if folders else "", package, name)
 
 
-def file_of_module(dotted: str) -> Path:
-    """Return the file of a module, found without importing anything. Raises CourseError."""
-    parts = dotted.split(".")
-    for folder in [".", *sys.path]:
-        for path in (Path(folder, *parts).with_suffix(".py"), Path(folder, *parts, "__init__.py")):
-            if path.is_file():
-                return path
-    raise CourseError(f"there is no file or module {dotted}")
-
-
-def package_of(path: Path) -> list[Path]:
-    """Return the folders of the packages that a file is in, the innermost one first."""
-    found = []
-    folder = path.parent
-    while (folder / "__init__.py").is_file():
-        found.append(folder)
-        folder = folder.parent
-    return found
+def files_of_module(dotted: str) -> Iterator[Path]:
+    """Yield the files that a module may be in, found without importing anything."""
+    places = [Path(folder, *dotted.split(".")) for folder in (".", *sys.path)]
+    every = (file for one in places for file in (one.with_suffix(".py"), one / "__init__.py"))
+    yield from (file for file in every if file.is_file())
 
 
 def audits(
@@ -88,7 +107,7 @@ def audits(
 ) -> Iterator[dict]:
     """Yield the audits of each file's definitions. Raises CourseError.
 
-    wishes: see `verdict.audit`. trust: run the code in this process, without a sandbox. given:
+    wishes: see `audit`. trust: run the code in this process, without a sandbox. given:
     arguments by name.
     """
     every = [asked_for(target) for target in targets]
@@ -132,47 +151,12 @@ def sandbox(every: list[Asked]) -> ForkServer:
     return server
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A file in a process: its definitions by name, and the errors of its statements."""
-
-    code: Code
-    definitions: dict[str, Definition]
-    problems: list[tuple[list[str], Error]]
-
-    def audit(self, name: str, text: str, wishes: dict[str, str], given: dict[str, Any]) -> dict:
-        """Return the audit of one definition."""
-        one = self.definitions.get(name)
-        told = {"name": name, "line": one.line if one else 1}
-        failed = [error for names, error in self.problems if name in names]
-        if failed:
-            told |= not_run(f"loading it raises {failed[0][0]}: {failed[0][1]}", 0)
-        elif one is None:
-            told |= not_run(f"the file defines no `{name}`", 0)
-        else:
-            try:
-                told |= audit(self.code, one, text, wishes, given)
-            except Stopped as stop:
-                told |= not_run(str(stop), 0)
-        imports = [error for _, error in self.problems if error[0] in IMPORT_ERRORS]
-        if told["status"] == "not run" and imports:
-            # In the sandbox, a file that is in no package can import nothing next to it.
-            said = "; ".join(f"line {line}: {text}" for _, text, line in imports)
-            told |= not_run(f"an import of the file failed ({said}; --trust allows it)", 0)
-        return told
-
-
-IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
-
-
-def opened(asked: Asked, text: str, server: ForkServer | None) -> Opened:
+def opened(asked: Asked, text: str, server: ForkServer | None) -> tuple[Code, Opened]:
     """Load a file in a new process, or in this one. Raises Stopped or Raised."""
     child = server.fork(Budget(MOST_SECONDS)) if server else None
-    code = Code(There(child, MOST_REPLY) if child else Here())
-    looked, _ = code.ask(list[Definition], "look", text=text, filename=str(asked.path))
-    where: dict[str, Any] = {"module": asked.module, "package": asked.package}
-    problems, _ = code.ask(list[tuple[list[str], Error]], "load", **where)
-    return Opened(code, {one.name: one for one in looked}, problems)
+    code = Code(There(child, MOST_REPLY) if child else Bench())
+    where = {"filename": str(asked.path), "module": asked.module, "package": asked.package}
+    return code, code.ask(Opened, "open", {"text": text, **where})[0]
 
 
 def audit_of_file(
@@ -182,24 +166,164 @@ def audit_of_file(
     text = asked.path.read_text(encoding="utf-8", errors="replace")
     found: dict[str, Any] = {"file": str(asked.path), "audits": [], "problem": ""}
     try:
-        file = opened(asked, text, server)
+        code, file = opened(asked, text, server)
     except (Stopped, Raised) as error:
         said = str(error).replace("raises SyntaxError", "has a syntax error")
         return found | {"problem": said}
-    wanted = [name for name, one in file.definitions.items() if is_candidate(one, text)]
+    wanted = dict.fromkeys(one.name for one in file.definitions if is_candidate(one, text))
     for name in [asked.name] if asked.name else wanted:
-        found["audits"].append(file.audit(name, text, wishes, given))
-        if file.code.stopped:
-            file.code.channel.close()
+        found["audits"].append(audit_of_definition(code, file, name, text, wishes, given))
+        if code.stopped:
+            code.channel.close()
             with suppress(Stopped, Raised):
-                file = opened(asked, text, server)
-    file.code.channel.close()
+                code, file = opened(asked, text, server)
+    code.channel.close()
     ran = [one for one in found["audits"] if one["status"] != "not run"]
     if ran and not asked.name:
         # Helper functions with a telling name are no reason to complain.
-        classes = [name for name, one in file.definitions.items() if one.is_class]
+        classes = [one.name for one in file.definitions if one.is_class]
         found["audits"] = [one for one in found["audits"] if one in ran or one["name"] in classes]
     return found
+
+
+def audit_of_definition(
+    code: Code, file: Opened, name: str, text: str, wishes: dict[str, str], given: dict[str, Any]
+) -> dict:
+    """Return the audit of one definition, or why it could not be run."""
+    one = {one.name: one for one in file.definitions}.get(name)  # the last of that name
+    told: dict[str, Any] = {"name": name, "line": one.line if one else 1}
+    failed = [error for names, error in file.problems if name in names]
+    imports = [error for _, error in file.problems if error[0] in IMPORT_ERRORS]
+    try:
+        if failed:
+            raise CannotRun(f"loading it raises {failed[0][0]}: {failed[0][1]}")
+        if not one:
+            raise CannotRun(f"the file defines no `{name}`")
+        told |= audit(code, one, text, wishes, given)
+    except (CannotRun, Stopped) as error:
+        told |= not_run(str(error), getattr(error, "line", 0))
+    except Exception as error:  # results may have any form
+        told |= not_run(f"its results cannot be judged ({type(error).__name__}: {error})", 0)
+    if told["status"] == "not run" and imports:
+        # In the sandbox, a file that is in no package can import nothing next to it.
+        said = "; ".join(f"line {line}: {text}" for _, text, line in imports)
+        told |= not_run(f"an import of the file failed ({said}; --trust allows it)", 0)
+    if told["at"]:
+        line = told["at"]["line"]
+        told["at"]["code"] = "".join(text.split("\n")[line - 1 : line]).strip()
+    return told
+
+
+def is_candidate(one: Definition, text: str) -> bool:
+    """Return True if a definition may be attention or a part of it, by its name or its code."""
+    if kind_named(one.name):
+        return one.has_forward or not one.is_class
+    if not one.is_class:
+        return bool(ATTENTION_NAME.search(one.name)) and len(one.takes) >= 3
+    aliases = re.findall(r"scaled_dot_product_attention as (\w+)", text)
+    has_signs = any(SIGNS.search(name) or name in aliases for name in one.names)
+    named = ATTENTION_NAME.search(one.name) or BLOCK_NAME.search(one.name)
+    return one.has_forward and (bool(named) or has_signs)
+
+
+def audit(code: Code, one: Definition, text: str, wishes: dict[str, str], given: dict) -> dict:
+    """Return the audit of one definition, in a form for JSON. Raises CannotRun or Stopped.
+
+    text: of the file. wishes: facts from the caller: the kind as `as`, and the meaning of the mask
+    as `mask`. given: arguments by name.
+    """
+    lines = text.split("\n")
+    own = {number: lines[number - 1] for number in one.lines if number <= len(lines)}
+    wished = wishes.get("as", "")
+    is_part = wished or not (one.is_class and ATTENTION_NAME.search(one.name))
+    kind = kind_named(wished or one.name) if is_part else None
+    subject = prepared(subject_of(code, one, own, given, kind))
+    subject = subject if kind else attention_of(subject, wishes)
+    return {"kind": kind_of(subject), "roles": roles_of(subject)} | verdict(subject)
+
+
+def not_run(why: str, line: int) -> dict:
+    """Return the audit of a definition that could not be run. line: the one that raises."""
+    at = {"line": line} if line else {}
+    return {"status": "not run", "why": why, "mistakes": known_errors(why, line), "at": at}
+
+
+def known_errors(text: str, line: int) -> list[dict]:
+    """Return the known mistake that an error's text shows, in a list that is empty otherwise."""
+    for pattern, (name, says) in KNOWN_ERRORS.items():
+        if found := re.search(pattern, text):
+            sentence = says.format(*filter(None, found.groups()))
+            return [{"name": name, "says": sentence, "line": line}]
+    return []
+
+
+def attention_of(subject: Subject, wishes: dict[str, str]) -> Subject:
+    """Return attention or a block with its mask, causal or not. Raises CannotRun."""
+    wished = wishes.get("as", "")
+    causal = "causal" in wished if wished else is_causal(subject)
+    subject = with_mask(replace(subject, causal=causal), wishes.get("mask", ""))
+    is_self = ATTENTION_NAME.search(subject.definition.name) and subject.tensors == "x"
+    if is_self and not dependence(subject, subject.first).fill_diagonal_(False).any():
+        raise CannotRun("no result depends on another token, so this is no attention")
+    return subject
+
+
+def roles_of(subject: Subject) -> dict[str, str]:
+    """Return what an audit found out about a definition, by topic."""
+    if subject.kind:
+        return {}
+    roles = {"input": f"{subject.tensors} as ({subject.layout}, width)"}
+    if subject.mask[1]:
+        roles["mask"] = "`{}`, {}, ({})".format(*subject.mask)
+    return roles
+
+
+def kind_of(subject: Subject) -> str:
+    """Return in words the kind of attention, or of a part, that a definition seems to be."""
+    if subject.kind:
+        return subject.kind.name
+    parts = [name for name in subject.made.kinds if "." not in name] if subject.made else []
+    if any(re.fullmatch(f"{FEED_FORWARD}|linear1", snake(name)) for name in parts):
+        return f"{'causal ' * subject.causal}block"
+    words = ["causal"] * subject.causal
+    if subject.constructor_has("kv_heads"):
+        words.append("grouped-query")
+    elif subject.first.heads > 1:
+        words.append("multi-head")
+    source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
+    return " ".join([*words, source.get(subject.tensors, "attention on q, k, v")])
+
+
+def verdict(subject: Subject) -> dict:
+    """Return the status, the relations, and the known mistakes and the line of a failure."""
+    found = results_of(subject)
+    told: dict[str, Any] = {"relations": [one for one, _ in found], "mistakes": [], "at": {}}
+    failures = [mistake for _, mistake in found if mistake]
+    if not failures:
+        return told | {"status": "holds"}
+    known = {one.name: one for one in failures if one.name}.values()
+    mistakes = [{"name": m.name, "says": m.says, "line": line_of(subject, [m])} for m in known]
+    shown = [one for one in failures if one.name or one.line]  # a wrong line is worse than none
+    at = {"line": line_of(subject, shown)} if shown else {}
+    return told | {"status": "fails", "mistakes": mistakes, "at": at}
+
+
+def line_of(subject: Subject, mistakes: list[Mistake]) -> int:
+    """Return the line that raises an error, otherwise the first with the first word that is found.
+
+    The definition's own line if there is none.
+    """
+    if raising := [one.line for one in mistakes if one.line]:
+        return raising[0]
+    for word in " ".join(one.where for one in mistakes).split():
+        pattern = re.escape(word).replace("=", r"\s*=(?!=)").replace("@", r"\s*@")
+        pattern = {"/": r"(?<!/)/(?!/)", "self=": r"^\s*self\.\w+(, self\.\w+)*\s*=(?!=)"}.get(
+            word, rf"(?<!\w){pattern}" if word[0].isalpha() else pattern
+        )
+        for number, line in subject.lines.items():
+            if re.search(pattern, line.partition("#")[0]):
+                return number
+    return subject.definition.line
 
 
 def audit_of(target: Any) -> dict:

@@ -1,22 +1,62 @@
-"""A definition that is audited, and how to make, call and understand it."""
+"""A definition that is audited: how to make and call it, and what it returns."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor
 
 from ..runner.values import Packer
-from .code import Called, Code, Definition, Made, Parameter
-from .kinds import ROTARY, SINUSOIDAL, SOFTMAX, Kind
+from .child import under
+from .code import Called, CannotRun, Code, Definition, Made, Ran
+from .kinds import SINUSOIDAL, SOFTMAX, Kind
 from .roles import CALL, CONSTRUCTOR, Sizes, role_of
 
 NOTHING = 1e-6  # a smaller change, relative to the output, is rounding
 FIRST = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2)
 MANY = 60  # tokens
 HELP = "--arguments FILE can give one"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a definition.
+
+    inputs: by role, each (batch, tokens, width) for attention. visible: (batch, queries, keys) of
+    the mask that is passed in, if one is. seed: torch's. cache: "new" to ask for one, or the place
+    of one among earlier results. way: the direction in which gradients of a part of the result are
+    wanted. path: the part of a module to call.
+    """
+
+    inputs: dict[str, Any]
+    visible: Tensor | None = None
+    training: bool = False
+    seed: int = 0
+    cache: str = ""
+    way: Tensor | None = None
+    part: int = 0
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Output:
+    """The result of a call as (batch, tokens, width).
+
+    raw: the same as it came back, and its place among the parts. cache: the place of what else came
+    back, if anything. changed: the roles of inputs that the call changed. gradients: by role or
+    `weight.name`, if they were wanted.
+    """
+
+    value: Tensor
+    raw: Tensor
+    part: int
+    cache: int | None
+    changed: list[str]
+    gradients: dict[str, Tensor]
 
 
 def heads_first(x: Tensor, head_dim: int) -> Tensor:
@@ -49,66 +89,45 @@ SHAPES: dict[str, Callable[[Tensor], Tensor]] = {
     "batch, 1, 1, keys": lambda mask: mask[:, None, :1],
     "batch, 1, keys": lambda mask: mask[:, :1],
 }
+# By the shape of cosines and sines: how to get it from (tokens, width).
+ANGLES: dict[str, Callable[[Tensor], Tensor]] = {
+    "tokens, width": lambda x: x,
+    "1, tokens, width": lambda x: x[None],
+    "tokens, half": lambda x: x[:, ::2],
+}
 
 
-class CannotRun(Exception):
-    """The definition could not be run; the text says what was tried.
-
-    line: the line that raises an error for every input that was tried, 0 if there is none.
-    """
-
-    def __init__(self, said: str, line: int = 0):
-        super().__init__(said)
-        self.line = line
-
-
-@dataclass
-class Output:
-    """A result as (batch, tokens, width).
-
-    raw: the same as it came back, and its place among the parts. cache: the handle of what else
-    came back. changed: the inputs that the call changed.
-    """
-
-    value: Tensor
-    raw: Tensor
-    part: str
-    cache: str = ""
-    changed: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, eq=False)  # compared and hashed by identity
+@dataclass(frozen=True)
 class Subject:
     """A definition to audit, and the way to make and call it.
 
     lines: its code by number. given: arguments by name, from the caller. kind: that of a part of
     attention, such as a softmax; None for attention. call: the role of each parameter of the call.
-    guesses: roles of constructor parameters, by trial. equal: inputs of a module must be as wide as
-    outputs, and a function needs as many keys as queries. double: it runs in double precision.
-    knows_heads: it takes the number of heads. mask: the meaning and the shape of one that is passed
-    in. needs_mask: it has no call without one. angles: the shape of cosines and sines.
+    equal: inputs of a module must be as wide as outputs, and a function needs as many keys as
+    queries. double: it runs in double precision. knows_heads: it takes the number of heads. mask:
+    the parameter, the meaning and the shape of one that is passed in; no meaning is known if it
+    hides nothing. needs_mask: it has no call without one. angles: the shape of cosines and sines.
     """
 
     code: Code
     definition: Definition
     lines: dict[int, str]
-    name: str
-    is_module: bool
-    makes: list[Parameter]
-    takes: list[Parameter]
-    given: dict[str, Any] = field(default_factory=dict)
-    kind: Kind | None = None
-    call: dict[str, str] = field(default_factory=dict)
-    guesses: dict[str, str] = field(default_factory=dict)
+    given: dict[str, Any]
+    kind: Kind | None
+    call: dict[str, str]
     layout: str = "batch, tokens"
     equal: bool = False
     double: bool = True
     knows_heads: bool = False
     causal: bool = False
-    mask: tuple[str, str] | None = None
-    mask_parameter: str = ""
+    mask: tuple[str, str, str] = ("", "", "")
     needs_mask: bool = False
     angles: str = "tokens, width"
+
+    @property
+    def is_module(self) -> bool:
+        """Return True if it is a class."""
+        return self.definition.is_class
 
     @property
     def tensors(self) -> str:
@@ -129,243 +148,177 @@ class Subject:
 
     def constructor_has(self, role: str) -> bool:
         """Return True if a parameter of the constructor has this role."""
-        roles = [self.guesses.get(p.name) or role_of(p.name, CONSTRUCTOR) for p in self.makes]
-        return role in roles
+        return role in [role_of(name, CONSTRUCTOR) for name in self.definition.makes]
+
+    @property
+    def own_dims(self) -> list[str]:
+        """Return the parameters of the constructor of a softmax that take an axis."""
+        return [name for name in self.definition.makes if role_of(name, CALL) == "dim"]
 
     def fitted(self, sizes: Sizes) -> Sizes:
         """Return sizes that this definition can have: one head if it knows no heads, and so on."""
         if self.layout in ("tokens", "heads, tokens"):
             sizes = replace(sizes, batch=1)
-        if self.kind or self.knows_heads or "heads" in self.layout:
+        if self.knows_heads or "heads" in self.layout:
             return sizes
-        wide = sizes.width if self.is_module else sizes.head_dim
+        wide = sizes.width if self.is_module or self.kind else sizes.head_dim
         return replace(sizes, heads=1, head_dim=wide, kv_heads=1)
 
-    def build(
-        self, sizes: Sizes, state: dict[str, Tensor] | None = None, copied: bool = False
-    ) -> Made | None:
-        """Return a module with drawn weights, or with those of a state; None for a function.
+    @property
+    def first(self) -> Sizes:
+        """Return the sizes of trials."""
+        return self.fitted(FIRST)
 
-        copied: it is a deep copy of what the constructor returns.
-        """
-        if not self.is_module:
-            return None
-        given = self.given
-        if self.kind is SOFTMAX:
-            dims = [one.name for one in self.makes if role_of(one.name, CALL) == "dim"]
-            given = dict.fromkeys(dims, self.inputs(sizes)["dim"]) | given
-        how = {"equal": self.equal, "guesses": self.guesses, "given": given}
-        how |= {"double": self.double, "copied": copied}
-        return self.code.make(self.name, sizes, state or {}, **how)
+    @cached_property
+    def made(self) -> Made | None:
+        """Return a module with drawn weights, at the sizes of trials; None for a function."""
+        return self.run(self.first)[0]
 
     def inputs(self, sizes: Sizes) -> dict[str, Any]:
         """Return drawn inputs by role, each (batch, tokens, width) for attention."""
         if self.kind:
-            return self.inputs_of_part(sizes, self.kind)
+            found = self.kind.inputs(sizes)
+            if self.layout == "tokens":  # of a loss
+                found = {name: one.flatten(0, 1) for name, one in found.items()}
+            usual = {"dim": -1, "positions": torch.arange(sizes.tokens)}
+            taken = {*self.call.values(), *(["dim"] if self.own_dims else [])}
+            return found | {n: one for n, one in usual.items() if n in found and n not in taken}
         chance = torch.Generator().manual_seed(sizes.seed + 1)
-        b, n, m = sizes.batch, sizes.tokens, sizes.tokens_of_context
+        n, m = sizes.tokens, sizes.tokens_of_context
         by_role = sizes.values(self.equal or "heads" in self.layout)
         wide = by_role["width"] if self.is_module else sizes.width
         keys = n if self.causal or (self.equal and not self.is_module) else m
         counts = {"x": n, "q": n, "context": m, "k": keys, "v": keys}
-        found = {}
-        for name in self.tensors.split(", "):
-            width = by_role["d_context"] if name == "context" else wide
-            shape = (b, counts[name], width)
-            drawn = torch.randn(shape, generator=chance, dtype=torch.float64)
-            found[name] = drawn.to(self.dtype)
-        return found
-
-    def inputs_of_part(self, sizes: Sizes, kind: Kind) -> dict[str, Any]:
-        """Return drawn inputs of a part of attention by role."""
-        found = kind.inputs(sizes)
-        every = self.makes + self.takes
-        if "dim" in found and not any(role_of(one.name, CALL) == "dim" for one in every):
-            found["dim"] = -1
-        if self.layout == "tokens" and "logits" in found:
-            found = {"logits": found["logits"].flatten(0, 1), "targets": found["targets"].flatten()}
-        return found
+        shapes = {
+            name: (sizes.batch, counts[name], by_role["d_context"] if name == "context" else wide)
+            for name in self.tensors.split(", ")
+        }
+        drawn = {
+            n: torch.randn(s, generator=chance, dtype=torch.float64) for n, s in shapes.items()
+        }
+        return {name: one.to(self.dtype) for name, one in drawn.items()}
 
     def run(
-        self,
-        made: Made | None,
-        inputs: dict[str, Any],
-        sizes: Sizes,
-        visible: Tensor | None = None,
-        training: bool = False,
-        cache: str | None = None,
-    ) -> Output:
-        """Call the definition, always with the same seed, and return its result in one layout.
+        self, sizes: Sizes, *calls: Call, state: dict[str, Tensor] | None = None
+    ) -> tuple[Made | None, list[Output]]:
+        """Make a module, or take a function, and call it in order.
 
-        visible: (batch, queries, keys) of the mask that is passed in, if one is. cache: the handle
-        of one that is passed in; empty to ask for one. Raises Raised, or Stopped.
+        state: the weights of the module, drawn if there are none. Raises CannotRun or Stopped.
         """
-        arguments = self.arguments(inputs, sizes, visible, training, cache)
-        keep = cache is not None
-        called, sent, changed = self.ask(made, arguments, sizes, training, keep=keep)
-        value, part, kept = self.understood(called, sent, inputs)
-        changed = [role for name in changed if (role := self.call.get(name, "")) in inputs]
-        return Output(value, sent[part], part, kept, changed)
+        given = self.given
+        if self.kind is SOFTMAX:
+            given = dict.fromkeys(self.own_dims, self.inputs(sizes)["dim"]) | given
+        asked: dict[str, Any] = {"name": self.definition.name, "given": given, "calls": []}
+        asked |= {"sizes": asdict(sizes), "equal": self.equal, "double": self.double}
+        asked["causal"] = self.tensors != "x, context"  # other tokens are not later ones
+        tensors = {f"state.{name}": one for name, one in (state or {}).items()}
+        for number, call in enumerate(calls):
+            trees, drawn = packed(self.arguments(call, sizes))
+            drawn |= {} if call.way is None else {"way": call.way}
+            tensors |= {f"{number}.{name}": one for name, one in drawn.items()}
+            how = {"training": call.training, "seed": call.seed, "part": call.part}
+            asked["calls"].append({"arguments": trees, "path": call.path, **how})
+        ran, sent = self.code.ask(Ran, "run", asked, tensors)
+        made = ran.made and msgspec.structs.replace(ran.made, state=under(sent, "state."))
+        results = enumerate(zip(calls, ran.calls, strict=True))
+        return made, [self.output(*both, under(sent, f"{n}.")) for n, both in results]
 
-    def value(self, sizes: Sizes, made: Made | None = None, training: bool = False) -> Tensor:
-        """Return the result of one call, of a new module unless one is passed in."""
-        made = made or self.build(sizes)
-        return self.run(made, self.inputs(sizes), sizes, training=training).value
+    def values(self, sizes: Sizes, *calls: Call) -> list[Tensor]:
+        """Return the results of calls of one module or function; of one call by default."""
+        _, outputs = self.run(sizes, *(calls or [Call(self.inputs(sizes))]))
+        return [one.value for one in outputs]
 
-    def gradients(
-        self, made: Made | None, inputs: dict[str, Any], sizes: Sizes, training: bool, out: Output
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return a direction of a result, and the gradients in it by role or `weight.name`."""
-        chance = torch.Generator().manual_seed(1)
-        way = torch.randn(out.raw.shape, generator=chance, dtype=torch.float64).to(out.raw.dtype)
-        arguments = self.arguments(inputs, sizes, None, training)
-        _, found, _ = self.ask(made, arguments, sizes, training, way=way, part=out.part)
-        back = (lambda value: value) if self.kind else LAYOUTS[self.layout][2]
-        by_role = {self.call.get(name, name): value for name, value in found.items()}
-        own = {name: back(value) for name, value in by_role.items() if name in inputs}
-        return way, own | {n: v for n, v in found.items() if n.startswith("weight.")}
-
-    def ask(
-        self,
-        made: Made | None,
-        arguments: dict[str, Any],
-        sizes: Sizes,
-        training: bool = False,
-        way: Tensor | None = None,
-        path: str = "",
-        keep: bool = False,
-        part: str = "",
-    ) -> tuple[Called, dict[str, Tensor], list[str]]:
-        """Call a function, a module or the part of one at a path.
-
-        way: the direction of a part of the result, to get gradients. Return what is told of the
-        result, its tensors, and the arguments that the call changed.
-        """
-        trees, tensors = packed(arguments)
-        by_place = bool(path) or any(p.kind == "POSITIONAL_ONLY" for p in self.takes)
-        asked: dict[str, Any] = {"name": self.name, "of": made.handle if made else ""}
-        asked |= {"path": path, "arguments": trees, "by_place": by_place, "keep": keep}
-        asked |= {"seed": sizes.seed + 2, "training": training, "part": part}
-        passed = tensors if way is None else tensors | {"way": way}
-        called, sent = self.code.ask(Called, "call", tensors=passed, **asked)
-        after = {name: sent.get(f"input.{name}", one) for name, one in tensors.items()}
-        return called, sent, [n for n, one in tensors.items() if not torch.equal(one, after[n])]
-
-    def arguments(
-        self,
-        inputs: dict[str, Any],
-        sizes: Sizes,
-        visible: Tensor | None,
-        training: bool,
-        cache: str | None = None,
-    ) -> dict[str, Any]:
+    def arguments(self, call: Call, sizes: Sizes) -> dict[str, Any]:
         """Return the arguments of a call by name. Raises CannotRun."""
-        values = dict(inputs) if self.kind else self.laid_out(inputs, sizes)
+        inputs, (_, to, _) = call.inputs, LAYOUTS[self.layout]
+        if call.path:  # which takes x by place
+            count = 3 if self.made and self.made.kinds[call.path] == "MultiheadAttention" else 1
+            return {str(place): to(inputs["x"], sizes.head_dim) for place in range(count)}
+        values = dict(inputs)
+        if not self.kind:
+            values = {role: to(value, sizes.head_dim) for role, value in inputs.items()}
         if self.kind is SINUSOIDAL:
             count = inputs["count"]  # of both axes, since either can be that of tokens
             values["x"] = torch.zeros(count, count, inputs["width"], dtype=torch.float64)
-        values |= {"heads": sizes.heads, "training": training, "causal": self.causal}
+        values |= {"heads": sizes.heads, "training": call.training, "causal": self.causal}
         values |= {} if self.is_module else {"dropout": sizes.dropout}
-        values |= {} if cache is None else {"cache_wanted": True}
-        values |= {"cache": {"object": cache}} if cache else {}
-        if self.mask and self.mask_parameter and (self.needs_mask or visible is not None):
-            values["own mask"] = self.own_mask(inputs, visible)
+        values |= {"cache_wanted": True} if call.cache else {}
+        values |= {"cache": Earlier(call.cache)} if call.cache not in ("", "new") else {}
         found: dict[str, Any] = {}
-        for one in self.takes:
-            role = "own mask" if one.name == self.mask_parameter else self.call.get(one.name, "")
-            if one.name in self.given:
-                found[one.name] = Packer(lambda place, t: None).pack(self.given[one.name], "")
-            elif role in values and not (role == "dropout" and one.default == "None"):
-                found[one.name] = values[role]
-            elif not one.default:
-                found[one.name] = self.required(one.name, inputs, sizes)
+        for name, default in self.definition.takes.items():
+            role = self.call.get(name, "")
+            if name == self.mask[0] and (self.needs_mask or call.visible is not None):
+                found[name] = self.own_mask(call)
+            elif name in self.given:
+                found[name] = self.given[name]
+            elif role in values and not (role == "dropout" and default == "None"):
+                found[name] = values[role]
+            elif not default:
+                found[name] = self.required(name, role, inputs, sizes)
         return found
 
-    def own_mask(self, inputs: dict[str, Tensor], visible: Tensor | None) -> Tensor:
-        """Return the mask for (batch, queries, keys) booleans, True for visible; None shows all."""
-        meaning, shape = self.mask or ("", "")
-        shown = torch.ones(sizes_of(inputs), dtype=torch.bool) if visible is None else visible
-        shaped = SHAPES[shape](shown)
+    def own_mask(self, call: Call) -> Tensor:
+        """Return the mask of a call in its convention; one that shows all if it has none."""
+        _, meaning, shape = self.mask
+        shown = torch.ones(sizes_of(call.inputs), dtype=torch.bool)
+        shaped = SHAPES[shape](shown if call.visible is None else call.visible)
         if meaning == "additive":
             return torch.zeros(shaped.shape, dtype=self.dtype).masked_fill(~shaped, -torch.inf)
         shaped = ~shaped if meaning.endswith("hides") else shaped
         return shaped.to(self.dtype) if meaning.startswith("one") else shaped
 
-    def required(self, name: str, inputs: dict[str, Tensor], sizes: Sizes) -> Any:
+    def required(self, name: str, role: str, inputs: dict[str, Tensor], sizes: Sizes) -> Any:
         """Return the value of a parameter without a default. Raises CannotRun."""
-        role = self.call.get(name, "")
-        if role == "angles":
-            return self.turn(name, inputs, sizes)
+        if role in ("angles", "positions") and not self.kind:
+            n = sizes_of(inputs)[1]
+            turn = self.turn(name, n, 2 * (sizes.head_dim // 2))
+            return turn if role == "angles" else torch.arange(n)
         known: dict[str, Any] = {"start": 0, "block": 2, "dropout": sizes.dropout}
         known |= {"mask": None, "padding": None, "cache": None}
-        if role == "positions":
-            return torch.arange(sizes_of(inputs)[1])
         if role not in known:
             raise CannotRun(f"the call needs `{name}`, for which there is no value; {HELP}")
         return known[role]
 
-    def turn(self, name: str, inputs: dict[str, Tensor], sizes: Sizes) -> Any:
+    def turn(self, name: str, tokens: int, width: int) -> Any:
         """Return cosines, sines or both for an argument of that name; they turn nothing."""
-        n, half = sizes_of(inputs)[1], sizes.head_dim // 2
+        ones = torch.ones(tokens, width, dtype=self.dtype)
         if re.search("cis|complex", name):
-            return torch.ones(n, half, dtype=torch.complex64)
-        shape = {
-            "tokens, width": (n, 2 * half),
-            "1, tokens, width": (1, n, 2 * half),
-            "tokens, half": (n, half),
-        }[self.angles]
-        cos, sin = torch.ones(shape, dtype=self.dtype), torch.zeros(shape, dtype=self.dtype)
+            return ones[:, ::2].to(torch.complex64)
+        cos, sin = map(ANGLES[self.angles], (ones, torch.zeros_like(ones)))
         return sin if "sin" in name else cos if "cos" in name else (cos, sin)
 
-    def laid_out(self, inputs: dict[str, Tensor], sizes: Sizes) -> dict[str, Any]:
-        """Return inputs in the layout that the definition takes."""
-        _, to, _ = LAYOUTS[self.layout]
-        return {role: to(value, sizes.head_dim) for role, value in inputs.items()}
-
-    def understood(
-        self, called: Called, sent: dict[str, Tensor], inputs: dict[str, Any]
-    ) -> tuple[Tensor, str, str]:
-        """Return the result, its place among the parts, and the handle of a cache.
-
-        Raises CannotRun.
-        """
+    def output(self, call: Call, told: Called, sent: dict[str, Tensor]) -> Output:
+        """Return the result of a call. sent: its tensors. Raises CannotRun."""
+        changed = [role for n in told.changed if (role := self.call.get(n, "")) in call.inputs]
+        tensors = {p: sent[f"part.{p}"] for p, k in enumerate(told.parts) if k == "tensor"}
+        slopes = {self.call.get(n, n): one for n, one in under(sent, "gradient.").items()}
+        slopes = {n: v for n, v in slopes.items() if n in call.inputs or n.startswith("weight.")}
         if self.kind:
-            if called.parts != ["tensor"]:
+            if [*tensors] != [0]:
                 raise CannotRun("it returns no single tensor")
-            return one_sequence(sent["part.0"], self.kind), "part.0", ""
-        found: tuple[Tensor, str] | None = None
-        kept = ""
-        b, n, m = sizes_of(inputs)
-        for place, kind in enumerate(called.parts):
-            part = sent.get(f"part.{place}")
-            handle = f"{called.handle}.{place}" if called.handle else ""
-            if part is None:
-                kept = handle if kind == "object" else kept
-                continue
-            value = self.shaped(part, b, n)
-            if found is None and value is not None:
-                found = value, f"part.{place}"
-            elif not kept and part.shape[-2:] != (n, m):  # which would be weights
-                kept = handle
-        if found is None:
-            shapes = ", ".join(str(tuple(p.shape)) for k, p in sent.items() if k.startswith("part"))
-            raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
-        return *found, kept
-
-    def shaped(self, part: Tensor, b: int, n: int) -> Tensor | None:
-        """Return a tensor as (batch, tokens, width) if its shape allows that."""
+            raw = tensors[0]
+            value = one_sequence(raw) if self.kind is SINUSOIDAL and raw.dim() == 3 else raw
+            return Output(value, raw, 0, None, changed, slopes)
+        b, n, m = sizes_of(call.inputs)
         dimensions, _, back = LAYOUTS[self.layout]
-        if part.dim() != dimensions or not part.is_floating_point():
-            return None
-        value = back(part)
-        return value if value.shape[:2] == (b, n) else None
+        fits = [
+            place
+            for place, one in tensors.items()
+            if one.dim() == dimensions and one.is_floating_point() and back(one).shape[:2] == (b, n)
+        ]
+        if not fits:
+            shapes = ", ".join(str(tuple(one.shape)) for one in tensors.values())
+            raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
+        weights = [p for p, one in tensors.items() if one.shape[-2:] == (n, m)]
+        rest = {p for p, kind in enumerate(told.parts) if kind != "nothing"} - {fits[0], *weights}
+        slopes = {name: back(one) if name in call.inputs else one for name, one in slopes.items()}
+        raw = tensors[fits[0]]
+        return Output(back(raw), raw, fits[0], min(rest, default=None), changed, slopes)
 
 
-def one_sequence(out: Tensor, kind: Kind) -> Tensor:
-    """Return a part's result; for positions, that of one sequence of a batch."""
-    if kind not in (ROTARY, SINUSOIDAL) or out.dim() != 3:
-        return out
-    is_first = torch.equal(out[0], out[0, :1].expand_as(out[0]))  # tokens are the first axis
+def one_sequence(out: Tensor) -> Tensor:
+    """Return (tokens, width) of positions that were added along the first or the second axis."""
+    is_first = torch.equal(out[0], out[0, :1].expand_as(out[0]))
     return out[:, 0] if is_first else out[0]
 
 
@@ -376,19 +329,26 @@ def sizes_of(inputs: dict[str, Tensor]) -> tuple[int, int, int]:
     return first.shape[0], first.shape[1], other.shape[1]
 
 
+@dataclass
+class Earlier:
+    """An argument that is a part of an earlier result of the same request, as `call.part`."""
+
+    place: str
+
+
 def packed(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return arguments as trees, and the tensors in them by name."""
     tensors: dict[str, Tensor] = {}
 
-    def tree(name: str, value: Any) -> Any:
-        if isinstance(value, tuple):
-            return {"tuple": [tree(f"{name}.{n}", part) for n, part in enumerate(value)]}
-        if not isinstance(value, Tensor):
-            return value
-        tensors[name] = value
-        return {"tensor": name}
+    def tensor(place: str, value: Tensor) -> dict:
+        tensors[place] = value
+        return {"tensor": place}
 
-    return {name: tree(name, value) for name, value in arguments.items()}, tensors
+    def earlier(value: Any) -> dict | None:
+        return {"object": value.place} if isinstance(value, Earlier) else None
+
+    packer = Packer(tensor, earlier)
+    return {name: packer.pack(value, name) for name, value in arguments.items()}, tensors
 
 
 def moved(before: Tensor, after: Tensor) -> bool:
@@ -416,16 +376,15 @@ def dependence(subject: Subject, sizes: Sizes, training: bool = False) -> Tensor
 
     Of many tokens, only the last is tried, and only if the results are finite.
     """
-    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    inputs = subject.inputs(sizes)
     keys = next(n for n in ("context", "k", "x") if n in inputs)
     both = [n for n in (keys, "v") if n in inputs]
-    before = subject.run(made, inputs, sizes, training=training).value
     _, n, m = sizes_of(inputs)
+    places = range(m) if m < MANY else [m - 1]
+    every = [inputs, *(changed_at(inputs, both, place) for place in places)]
+    before, *after = subject.values(sizes, *(Call(one, training=training) for one in every))
     table = torch.zeros(n, m, dtype=torch.bool)
-    every = range(m) if m < MANY else [m - 1] * bool(before.isfinite().all())
-    for place in every:
-        changed = changed_at(inputs, both, place)
-        after = subject.run(made, changed, sizes, training=training).value
-        difference = (before - after).abs().amax(dim=(0, 2))
+    for place, one in zip(places, after, strict=True):
+        difference = (before - one).abs().amax(dim=(0, 2))
         table[:, place] = ~(difference <= NOTHING * scale_of(before))
-    return table
+    return table & bool(m < MANY or before.isfinite().all())

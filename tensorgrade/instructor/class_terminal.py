@@ -17,7 +17,7 @@ from ..views.words import plural
 
 SECONDS_BETWEEN_LINES = 10
 MOST_LISTED = 12
-LONGEST_MESSAGE = 200  # characters; two lines of a wide terminal
+LONGEST_NOTE, LONGEST_MESSAGE = 300, 200  # characters; two lines of a wide terminal
 STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
 Graded = TypeVar("Graded")
 
@@ -30,7 +30,7 @@ def say(console: Console, line: str) -> None:
 def print_notes(console: Console, notes: list[str]) -> None:
     """Print notes for the instructor."""
     for note in notes:
-        say(console, f"note: {printable(note, len(note))}")
+        say(console, f"note: {printable(short(note, LONGEST_NOTE))}")
 
 
 def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Iterator[Graded]:

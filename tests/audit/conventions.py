@@ -572,6 +572,32 @@ class PositionalEncoding(nn.Module):
         return x + self.pe[: x.shape[0]]
 
 
+class LearnedPositionalEncoding(nn.Module):
+    """Positions without a formula."""
+
+    def __init__(self, d_model, max_len=120):
+        super().__init__()
+        self.pe = nn.Parameter(torch.zeros(max_len, d_model))
+
+    def forward(self, x):
+        return x + self.pe[: x.shape[1]]
+
+
+class RoPE(nn.Module):
+    """Rotary positions for one head, whose positions are those of the tokens."""
+
+    def __init__(self, head_dim, max_len=120):
+        super().__init__()
+        rates = 10000 ** (-torch.arange(0, head_dim, 2) / head_dim)
+        angles = torch.outer(torch.arange(max_len), rates)
+        self.register_buffer("turns", torch.stack([angles.cos(), angles.sin()]))
+
+    def forward(self, x):
+        cos, sin = self.turns[:, : x.shape[-2]]
+        one, other = x[..., ::2], x[..., 1::2]
+        return torch.stack([one * cos - other * sin, one * sin + other * cos], -1).flatten(-2)
+
+
 class Softmax(nn.Module):
     """A softmax over an axis that the constructor is told."""
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tensorgrade.attempts.attempt import Attempt
+from tensorgrade.attempts.pipeline import grade
 from tensorgrade.exchange.observation import (
     Loaded,
     Observation,
@@ -125,7 +126,7 @@ def test_any_reply_gets_a_verdict(judge, chapter):
         # Drawn before: the tests that ask for replies run in another thread.
         turns = itertools.cycle(bends)
         tried = hostile(grader.maker, chapter, names, lambda h, t: bend(next(turns), h, t))
-        verdicts = grader.judge("x", tried)
+        verdicts = grade("x", tried)
         assert [v.exercise for v in verdicts] == names
         assert all(0 <= v.points <= v.max_points and v.message.isprintable() for v in verdicts)
         assert all(len(v.message) <= LONGEST_MESSAGE for v in verdicts)
@@ -139,5 +140,5 @@ def test_right_replies_pass(judge, chapter):
     grader = judge.grader(False)
     names = [exercise.name for exercise in grader.maker.course.chapter(chapter).exercises]
     tried = hostile(grader.maker, chapter, names, lambda header, tensors: None)
-    verdicts = grader.judge("x", tried)
+    verdicts = grade("x", tried)
     assert [v.exercise for v in verdicts if v.points != v.max_points] == []
