@@ -153,7 +153,8 @@ def why_not_run(tried: list[Exception]) -> CannotRun:
     if str(last).startswith("KeyError: "):
         name = str(last).removeprefix("KeyError: ").strip("'")
         return CannotRun(f"making it needs `{name}`, for which there is no value; {HELP}")
-    said = f"{len(tried)} combinations of arguments and layouts were tried, and none runs: {last}"
+    many = f"{len(tried)} combinations of arguments and layouts were tried, and none runs"
+    said = f"{many if len(tried) > 1 else 'a call of it does not run'}: {last}"
     return CannotRun(said, last.line if all(error.line for error in errors) else 0)
 
 

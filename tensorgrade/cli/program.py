@@ -22,7 +22,21 @@ GONE = {  # commands of earlier versions, and what is there instead
     "progress": "the key `l` of `tensorgrade watch` lists the exercises",
     "figures": "`tensorgrade prove` shows its numbers",
     "kill-matrix": "`tensorgrade prove` shows its numbers",
+    "adopt": "write the mistake into MISTAKES of the exercise's grader file",
+    "edit": "the key `o` of `tensorgrade watch` opens your editor",
+    "quiz": "`tensorgrade questions` writes questions for instructors",
+    "regrade": "`tensorgrade grade --student NAME` grades a learner again",
+    "extensions": "`tensorgrade collect` reads them; others go into SUBMITTED/extensions.csv",
 }
+IN_A_KIT = "`tensorgrade watch` shows where to begin, and checks your file each time you save it."
+IN_A_COURSE = (
+    "`tensorgrade watch` checks this course's exercises, `tensorgrade author` builds what you "
+    "save, and `tensorgrade grade SUBMITTED --out OUT` grades a class."
+)
+ELSEWHERE = (
+    "There is no course here. Go to the folder of your kit or course, or make one with "
+    "`tensorgrade new course NAME`. `tensorgrade audit FILE` checks attention code from anywhere."
+)
 OPTIONAL = {  # packages that may be missing, by their import names
     *("jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
     *("openpyxl", "pygments", "traitlets", "yaml"),
@@ -50,13 +64,17 @@ def options(version: Annotated[bool, VERSION] = False) -> None:
     """Take the options that need no command."""
 
 
+def next_step() -> str:
+    """Return what to do next in this folder, in sentences."""
+    here = Path.cwd()
+    if any((folder / "course_config.py").exists() for folder in (here, *here.parents)):
+        return IN_A_COURSE
+    return IN_A_KIT if (here / "exercises" / "course.json").exists() else ELSEWHERE
+
+
 def hide_commands_of_others() -> None:
     """List only the learners' commands in `--help` if this is a learner's kit."""
-    here = Path.cwd()
-    is_kit = (here / "exercises" / "course.json").exists() and not any(
-        (folder / "course_config.py").exists() for folder in (here, *here.parents)
-    )
-    if is_kit:
+    if next_step() == IN_A_KIT:
         for command in app.registered_commands:
             command.hidden = command.rich_help_panel != LEARNERS
         for group in app.registered_groups:
@@ -110,8 +128,11 @@ def with_a_sentence(command: FunctionType) -> Callable[..., Any]:
 
 def main() -> None:
     """Run a command. An error in the course's own files is shown as one sentence."""
+    if len(sys.argv) == 1:
+        typer.echo(f"{next_step()} `tensorgrade --help` lists all commands.")
+        return
     hide_commands_of_others()
-    called = sys.argv[1] if len(sys.argv) > 1 else ""
+    called = sys.argv[1]
     try:
         add_commands_of_the_course(called)
         app()

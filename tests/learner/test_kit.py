@@ -138,3 +138,10 @@ def test_the_solution_is_shown_after_a_pass(kit, tmp_path):
     assert missing in said_by(own, "solution", "softmax")
     (own / "solutions.zip").write_bytes(b"PK nonsense")
     assert "download it again" in said_by(own, "solution", "softmax")
+
+
+def test_the_bare_command_says_what_to_do_here(own, tmp_path):
+    assert "where to begin" in said_by(own)
+    assert "grades a class" in " ".join(cli(cwd=ROOT / "docs").stdout.split())
+    assert "no course here" in cli(cwd=tmp_path).stdout
+    assert "SUBMITTED/extensions.csv" in said_by(own, "extensions")
