@@ -344,3 +344,4 @@ class It:
 
 
 it = It()
+"""The exercise that a check judges: `it.agrees("values")` is a call on it."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from importlib.metadata import metadata
+from itertools import pairwise
 from pathlib import Path
 from shutil import copytree
 
@@ -81,6 +82,19 @@ def test_vs_code_and_coding_assistants_find_their_files(files):
     assert settings["python.testing.pytestEnabled"] is True
     assert settings["editor.inlineSuggest.enabled"] is False
     assert "Explain, do not solve" in files["AGENTS.md"].decode()
+
+
+@pytest.mark.slow
+def test_the_task_of_vs_code_lists_the_line_to_work_on(kit, tmp_path):
+    own = copytree(kit, tmp_path / "kit")
+    task = json.loads((own / ".vscode" / "tasks.json").read_text(encoding="utf-8"))["tasks"][0]
+    command = [sys.executable, *task["args"], "-k", "softmax_naive"]
+    done = subprocess.run(command, cwd=own, capture_output=True, text=True)
+    patterns = [one["regexp"] for one in task["problemMatcher"]["pattern"]]
+    both = [list(map(re.match, patterns, lines)) for lines in pairwise(done.stdout.splitlines())]
+    (found,) = [one for one in both if all(one)]
+    assert found[0][1] == "Start here: softmax_naive"
+    assert found[1][1] == "exercises/ch1_simplified_attention.py" and int(found[1][2]) > 1
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ LAYERS = [
     {"runner"},
     {"sandbox", "exchange"},
     {"sources"},
-    {"project", "recognition"},
+    {"project", "built", "recognition"},
     {"judging"},
     {"attempts"},
     {"views", "history", "audit"},
