@@ -164,7 +164,7 @@ def rotary(x: Tensor, positions: Tensor, form: str) -> Tensor:
     form: mistakes, and `split`, `joined` and `angles` if pairs are neighbours there, not halves.
     """
     half = x.shape[-1] // 2
-    angles = positions[:, None] * rates(torch.arange(half).double() / half, form)
+    angles = rates(torch.arange(half).double() / half, form) * positions[:, None]
     cos, sin = angles.cos(), angles.sin() * (-1 if "backwards" in form else 1)
     cos, sin = (joined(one, one, "angles" in form) for one in (cos, sin))
     one, other = (x[..., ::2], x[..., 1::2]) if "split" in form else x.chunk(2, -1)
