@@ -53,6 +53,8 @@ def told(judged: Judged, status: Status) -> Told:
         return Told("It could not be checked.", "not_checked")
     finding = for_learner(judged, status, first, first.finding)
     line, then = (None, "") if judged.excused_by else place_of(answer, status, finding)
+    if line and not finding.fact_line:  # it shows which one of several definitions counts
+        finding = replace(finding, fact="")
     said = finding.message
     if then:
         said = f"{whole(said, max(SHORTEST, LONGEST_MESSAGE - len(then) - 1))} {then}"

@@ -50,7 +50,7 @@ TOLD = {
         "none": (returns("None"), {"says": "`return`"}),
         "defined_twice": (
             "def attention_scores(query, inputs):\n    return inputs @ query\n\n\n"
-            "def attention_scores(query, inputs):\n    return inputs.sum() * query.sum()\n",
+            "def attention_scores(query, inputs):\n    return [inputs @ query]\n",
             {"says": "`attention_scores` is defined on line & the last one"}),
         "error_of_torch": (returns("torch.nn.Module()(inputs)"),
             {"says": "NotImplementedError", "unsays": "not written"}),
