@@ -54,16 +54,17 @@ def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
     """
     names = sorted(set(seen.tensors) & set(expected.tensors))
     words = [f"{name}{tuple(seen.tensors[name].shape)}" for name in names]
-    load = seen.facts.get("load", {})
-    words += [f"misshapen: {load['misshapen']}"] if load.get("misshapen") else []
+    misshapen: dict = seen.fact("load", "misshapen", default={})
+    unexpected: list = seen.fact("load", "unexpected", default=[])
+    words += [f"misshapen: {misshapen}"] if misshapen else []
     floats: list[float] = []
     words += [f"{n}={brief(plain_value(seen.values[n], floats))}" for n in sorted(seen.values)]
     tensors = [seen.tensors[name] for name in names]
     tensors += [torch.tensor(floats, dtype=torch.float64)] if floats else []
     words += ["nan"] * any(t.isnan().any() for t in tensors if t.is_floating_point())
     numbers = weighted(tensors, 1.0), weighted(tensors, 2.7)
-    unexpected = (f"unexpected: {name}" for name in load.get("unexpected", ()))
-    return Imprint("; ".join(words), numbers, (*unexpected, *changed_inputs(seen)))
+    superfluous = (f"unexpected: {name}" for name in unexpected)
+    return Imprint("; ".join(words), numbers, (*superfluous, *changed_inputs(seen)))
 
 
 def plain_value(value: dict, floats: list[float]) -> object:
