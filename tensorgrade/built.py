@@ -1,12 +1,12 @@
-"""What a build was made of: grading refuses references that are older than their sources."""
+"""Digests of the files behind each built chapter. Grading refuses references older than these."""
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 import torch
 
-from .course import Chapter, Course, CourseError
+from .course import Course, CourseError
 from .folders import digest_of_files
 
 RECORDING = 5  # raise it if the engine records other results for the same code and cases
@@ -58,7 +58,6 @@ def refuse_unbuilt(graders: Path, course: Course, chapters: Collection[str]) -> 
         )
 
 
-def with_chapters(graders: Path, made: Iterable[tuple[Chapter, str]]) -> bytes:
+def with_chapters(graders: Path, digests: dict[str, str]) -> bytes:
     """Return the content of the file of digests after these chapters were built."""
-    told = read_built(graders) | {chapter.name: digest for chapter, digest in made}
-    return json.dumps(told, indent=1, sort_keys=True).encode()
+    return json.dumps(read_built(graders) | digests, indent=1, sort_keys=True).encode()

@@ -309,13 +309,18 @@ def import_from(folder: Path, module: str) -> ModuleType:
     """Import a module of a folder, such as `ch1_x.normalise`; it may import its neighbours.
 
     The folder becomes a package with a unique name. So two courses in one process do not get each
-    other's files, and nothing is added to the path.
+    other's files, and nothing is added to the path. No bytecode is written: Python would take it
+    for that of a file of the same size that is saved again in the same second.
     """
     package = package_of(folder)
     if package not in sys.modules:
         sys.modules[package] = ModuleType(package, "A folder of graders.")
         sys.modules[package].__path__ = [str(folder)]
-    return importlib.import_module(f"{package}.{module}")
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        return importlib.import_module(f"{package}.{module}")
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def package_of(folder: Path) -> str:

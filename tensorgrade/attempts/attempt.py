@@ -82,7 +82,7 @@ class Attempt:
 
     @cached_property
     def programs(self) -> list[Program]:
-        """The programs so far. Each is loaded anew, so that one that is needed again is kept."""
+        """The programs so far. Loading one takes time, so each is kept for later cases."""
         return [self.program]
 
     def under(self, names: Assignment, alone: tuple[str, str] | None = None) -> Program:
@@ -166,8 +166,9 @@ class Answer(CheckedExercise):
     """One exercise of an attempt: the results of its cases, and the checks on them.
 
     program: it gave the results. claimed: the results of all cases as the learner's process reports
-    them; in `seen`, errors have the line numbers of the submitted file. names: those that are
-    decided by now. right_versions: sources that replaced wrong earlier exercises, by name.
+    them; in `seen`, errors have the line numbers of the submitted file. assigned: the learner's
+    names that are decided by now. right_versions: sources that replaced wrong earlier exercises,
+    by name.
     """
 
     attempt: Attempt
@@ -178,16 +179,16 @@ class Answer(CheckedExercise):
         name: str,
         program: Program,
         claimed: list[Seen],
-        names: Assignment | None = None,
+        assigned: Assignment | None = None,
         right_versions: dict[str, str] | None = None,
     ):
         self.attempt, self.name, self.program, self.claimed = attempt, name, program, claimed
-        self.names, self.right_versions = names or program.assigned, right_versions or {}
+        self.assigned, self.right_versions = assigned or program.assigned, right_versions or {}
         self.seen = [attempt.with_source_line(one) for one in claimed]
         self.known: dict[tuple, Any] = {}  # what functions of this folder found out, see `once`
         bind_checks(self, attempt.own.checks)
 
-    def under(self, names: Assignment) -> "Answer":
+    def deciding(self, names: Assignment) -> "Answer":
         """Return this answer with these names decided."""
         return Answer(self.attempt, self.name, self.program, self.claimed, names)
 
@@ -283,7 +284,7 @@ def ran(
     attempt: Attempt,
     name: str,
     program: Program,
-    names: Assignment | None = None,
+    assigned: Assignment | None = None,
     right_versions: dict[str, str] | None = None,
 ) -> Answer:
     """Run every case of an exercise in a program; return the answer. See Answer for the others."""
@@ -293,7 +294,7 @@ def ran(
         Seen(case, expected, in_names_of_stub(expected, got, program.assigned.weights))
         for (case, expected), got in zip(entries, observed(attempt, program, cases), strict=True)
     ]
-    return Answer(attempt, name, program, claimed, names, right_versions)
+    return Answer(attempt, name, program, claimed, assigned, right_versions)
 
 
 def observed(attempt: Attempt, program: Program, cases: list[Case]) -> list[Observation]:

@@ -1,4 +1,4 @@
-"""Run an exercise's checks on what was observed, and report all that a failed one found."""
+"""Turn the errors of an exercise's checks into findings for its learner."""
 
 from dataclasses import replace
 

@@ -43,20 +43,20 @@ def settled(attempt: Attempt, name: str, known: Assignment | None) -> Answer:
     given, latest = attempt.references.bugs.get(name), attempt.latest
     now = known or (latest.program.assigned if latest else attempt.program.assigned)
     program = attempt.under(now, (name, given) if given else None)
-    first = ran(attempt, name, program, known or (latest.names if latest else now))
+    first = ran(attempt, name, program, known or (latest.assigned if latest else now))
     ended = any(one.observed.status != Outcome.ANSWERED for one in first.seen)
     if given or ended or not has_own_names(first):
         return first
     if all(right_cases(first, with_values(first))):
         names = names_at_first(first)
         if all(right_cases(first, first.seen)):
-            return first.under(names)
+            return first.deciding(names)
     elif public := attempt.on_public_cases:
-        names = answer_to(public, name, first.names).names
+        names = answer_to(public, name, first.assigned).assigned
     else:
         names = best_names(first)
     if names == now:
-        return first.under(names)
+        return first.deciding(names)
     attempt.lab.end(program)
     return ran(attempt, name, attempt.under(names))
 
@@ -77,7 +77,7 @@ def ways_to_call(answer: Answer) -> dict[str, list[dict[str, str]]]:
         for called, names in attempt.chapter.parameters.items()
         if called.partition(".")[0] in asked
         and own.get(called)
-        and called not in answer.names.arguments
+        and called not in answer.assigned.arguments
     }
 
 
@@ -123,7 +123,7 @@ def own_shapes(observed: Observation, load: Load) -> dict[str, Any]:
 
 def names_at_first(answer: Answer) -> Assignment:
     """Return the names under which an exercise has run first."""
-    known = answer.names
+    known = answer.assigned
     arguments = {called: ways[0] for called, ways in ways_to_call(answer).items()}
     weights: Levels = {}
     if found := telling_load(answer):
@@ -156,7 +156,7 @@ def best_names(answer: Answer) -> Assignment:
 
 def names_to_try(answer: Answer) -> list[Assignment]:
     """Return the names to try; first those under which a module lacks the fewest tensors."""
-    attempt, known, ways = answer.attempt, answer.names, ways_to_call(answer)
+    attempt, known, ways = answer.attempt, answer.assigned, ways_to_call(answer)
     calls = [
         Assignment(known.weights, {**known.arguments, **dict(zip(ways, some, strict=True))})
         for some in product(*ways.values())

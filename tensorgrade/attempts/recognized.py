@@ -155,7 +155,7 @@ def seen_in_public(answer: Answer) -> list[Seen]:
     if public is None or not answer.right_versions:
         return public.claimed if public else []
     program = public.program.with_right_versions(answer.right_versions)
-    beside = ran(public.attempt, answer.name, program, public.names, answer.right_versions)
+    beside = ran(public.attempt, answer.name, program, public.assigned, answer.right_versions)
     answer.attempt.lab.end(program)
     return beside.claimed
 

@@ -137,7 +137,7 @@ def better_of_both(judged: Judged, sources: dict[str, str]) -> tuple[Judged, boo
     """
     answer = judged.answer
     program = answer.program.with_right_versions(sources)
-    beside = by_checks(ran(answer.attempt, answer.name, program, answer.names, sources))
+    beside = by_checks(ran(answer.attempt, answer.name, program, answer.assigned, sources))
     answer.attempt.lab.end(program)
     right = all(check.passed for check in beside.checks)
     better = sums(with_deduction(beside))[0] > sums(with_deduction(judged))[0]

@@ -62,7 +62,7 @@ def build(project: Project, names: Collection[str], pairs: bool, tell: Tell, say
         for path, content in mistakes_files(project, chapter):
             files.write(path, content)
     recordings, made = recordings_of(project, chapters), built_path(project.graders)
-    sources = [(one, sources_of(project.root, course, one.name)) for one in chapters]
+    sources = {one.name: sources_of(project.root, course, one.name) for one in chapters}
     due = [one for one in recordings if is_due(one, pairs)]
     if wrong := record_all(project, due, pairs, tell, say):
         return list(dict.fromkeys(wrong))

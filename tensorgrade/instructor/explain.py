@@ -97,7 +97,9 @@ def with_values(judged: Judged) -> list[CheckResult]:
     """
     answer, attempt = judged.answer, copy(judged.answer.attempt)
     attempt.references = replace(attempt.references, hidden=False)
-    public = by_checks(Answer(attempt, answer.name, answer.program, answer.claimed, answer.names))
+    public = by_checks(
+        Answer(attempt, answer.name, answer.program, answer.claimed, answer.assigned)
+    )
     again = {one.asks: one.finding for one in public.checks}
     shown = []
     for one in judged.checks:

@@ -34,10 +34,6 @@ class Kind(StrEnum):
     FACT = "fact"  # a property other than a value: a buffer, a dtype, a loop
 
 
-# The kinds of failures in which the code gave no result. Then every check fails in the same way.
-NO_RESULT = {Kind.ERROR, Kind.MISSING, Kind.TO_DO, Kind.TIMEOUT, Kind.KILLED}
-
-
 class Observations(NamedTuple):
     """Remarks on a wrong result. where: its wrong places, or else how_many: their number."""
 
