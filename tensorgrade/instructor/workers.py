@@ -40,6 +40,7 @@ class Workers:
         try:
             return self.pool.submit(grader.grade, self.setup, one, last)
         except BrokenExecutor:  # a worker died, and the pool with it
+            self.pool.shutdown()
             self.pool = side_by_side(self.count, warm=True)
             return self.pool.submit(grader.grade, self.setup, one, last)
 

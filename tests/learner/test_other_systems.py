@@ -94,7 +94,7 @@ def test_pytest_checks_and_ends_a_loop(tmp_path):
     (tmp_path / path.name).write_text(endless, encoding="utf-8")
     options = f"-p no:cacheprovider {PLUGINS['PYTEST_ADDOPTS']} --timeout 2 --attempt".split()
     said = run("windows", PYTEST, f"exercises/{path.name}", *options, tmp_path)
-    assert "did not finish within 2 seconds" in said and "Is there an infinite loop?" in said, said
+    assert "did not finish within " in said and "Is there an infinite loop?" in said, said
     assert "to do" in said, said
 
 
