@@ -138,9 +138,11 @@ def content_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Te
 
     names: list[str] = []
     if isinstance(value, nn.Module):
-        held = dict(value.named_parameters()) | dict(value.named_buffers())
+        held: dict[str, Any] = {}
         for prefix, part in value.named_modules():
-            held |= {f"{prefix}.{n}": v for n, v in vars(part).items() if not n.startswith("_")}
+            own = {n: v for n, v in vars(part).items() if not n.startswith("_")}
+            own |= part._parameters | part._buffers
+            held |= {f"{prefix}.{n}": v for n, v in own.items()}
         names, value = [*held], [*held.values()]
     elif hasattr(value, "__dict__") and not isinstance(value, (torch.Tensor, *CONTAINERS)):
         names, value = [*vars(value)], [*vars(value).values()]

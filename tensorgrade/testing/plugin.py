@@ -86,7 +86,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RESULTS] = {}
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
+    gc.freeze()  # otherwise pytest searches everything for garbage, twice
     for maker in config.stash.get(MAKERS, {}).values():
         maker.close()
 
@@ -202,7 +204,7 @@ class CheckItem(pytest.Item):
             raise pytest.skip.Exception(why_skipped(part, result), _use_item_location=True)
         if result.finding is not None:
             raise Wrong(result.finding.diagnosis)
-        if error := part.failure(self.check):  # of the check itself
+        if error := part.failures[self.check.says]:  # of the check itself
             raise error
 
     def reportinfo(self) -> tuple[Path, int, str]:
