@@ -3,6 +3,7 @@
 from torch import nn
 
 from ..exchange.cases import Case, passed_as
+from ..exchange.values import kind
 from ..runner.step import Step
 from .lost_weights import holder_of
 from .own_names import own_name
@@ -130,7 +131,7 @@ def ordinal(place: int) -> str:
 
 
 def call_of(name: str, case: Case) -> str:
-    """Return what to call the result of a call: with its place and mode if there are several."""
+    """Return what to call the result of a call: of several, by what it passes, or by its place."""
     mode, modes = "", {}
     for step in case.steps:
         if step.verb == "mode":
@@ -140,4 +141,15 @@ def call_of(name: str, case: Case) -> str:
     if len(modes) < 2 or name not in modes:
         return "the result"
     in_mode = f", in {modes[name]}," if modes[name] else ""
-    return f"the result of the {ordinal([*modes].index(name))} call{in_mode}"
+    passed = [shapes_passed(call, case) for call in case.calls]
+    place = [*modes].index(name)
+    if passed[place] and passed.count(passed[place]) == 1:
+        return f"the result of the call with {passed[place]}{in_mode}"
+    return f"the result of the {ordinal(place)} call{in_mode}"
+
+
+def shapes_passed(call: Step, case: Case) -> str:
+    """Return the tensors that a call passes, with their shapes."""
+    keys = {name: v["tensor"] for name, v in call.arguments.items() if kind(v) == "tensor"}
+    shapes = {name: tuple(case.tensors[key].shape) for name, key in keys.items()}
+    return " and ".join(f"`{name}` of shape {shape}" for name, shape in shapes.items())
