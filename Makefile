@@ -72,11 +72,12 @@ docs: .venv/ready
 
 # uv takes seconds, pip a minute or two. uv does not read pip's settings, so pip is asked if uv fails.
 # uv looks through all indexes: torch's has some other packages too, in few versions.
-# Bytecode is compiled now, because learner code cannot write it in the sandbox.
+# Bytecode is compiled now, on all cores, because learner code cannot write it in the sandbox. Some
+# files are for newer Pythons.
 INDEX := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
-UV := uv pip install --quiet --compile-bytecode --python $(BIN)/python \
+UV := uv pip install --quiet --python $(BIN)/python \
     --index-strategy unsafe-best-match $(INDEX)
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check $(INDEX)
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile $(INDEX)
 define install
 	@{ command -v uv >/dev/null && { $(UV) $(1) || { echo "uv failed, now with pip"; false; }; } } \
 	    || $(PIP) $(1)
@@ -86,6 +87,7 @@ endef
 	$(PYTHON) -m venv .venv
 	$(call install,-r requirements.lock)
 	$(call install,--no-deps --no-build-isolation -e .)
+	@$(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 	@touch $@
 
 clean:
