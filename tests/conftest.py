@@ -28,6 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Set the amount before any file of tests is read. A busy machine makes no answer wrong."""
     support.AMOUNT = config.getoption("--amount")
+    support.BY_NAME = bool(config.getoption("keyword")) or any("[" in word for word in config.args)
     settings.register_profile("amount", deadline=None, max_examples=support.amount(12))
     settings.load_profile("amount")
 

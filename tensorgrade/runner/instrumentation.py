@@ -76,8 +76,8 @@ class CallCounter(TorchFunctionMode):
 def describe_module(module: nn.Module) -> dict:
     """Return the parameters, buffers, submodules and plain tensors of a module, by dotted name.
 
-    Each parameter has its shape, its dtype, and a bool that is True if training can change it.
-    Training cannot change a parameter that autograd has computed from other values.
+    A parameter is told as [shape, dtype, True if training can change it]. Training cannot change
+    one that autograd has computed from other values.
     """
     return {
         "type": type(module).__name__,

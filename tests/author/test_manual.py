@@ -14,7 +14,7 @@ from ..support import ROOT
 REFERENCE = ROOT / "docs" / "reference"
 
 
-def test_every_name_for_authors_is_in_an_example_or_a_reference_page():
+def test_names_for_authors_are_in_examples_and_reference_pages():
     pages = (*(ROOT / "docs" / "how-to").glob("*.md"), ROOT / "docs" / "tutorial" / "author.md")
     manual = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     blocks = re.findall(r"^```python.*?\n(.*?)^```$", manual, re.MULTILINE | re.DOTALL)
