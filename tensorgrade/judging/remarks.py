@@ -106,7 +106,7 @@ def origin_of_nan(nan: torch.Tensor) -> str:
         which = "the first row" if only_first(nan.any(dim=-1)) else "whole rows"
         how = "as after a softmax over nothing but -inf, or after 0 / 0"
         return f"NaN fills {which}, {how}; {ORIGINS}"
-    return f"single entries are NaN, as after 0 * infinity or 0 / 0; {ORIGINS}"
+    return f"some entries are NaN, as after 0 / 0, 0 * infinity or infinity / infinity; {ORIGINS}"
 
 
 def only_first(rows: torch.Tensor) -> bool:

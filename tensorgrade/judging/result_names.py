@@ -141,15 +141,19 @@ def call_of(name: str, case: Case) -> str:
     if len(modes) < 2 or name not in modes:
         return "the result"
     in_mode = f", in {modes[name]}," if modes[name] else ""
-    passed = [shapes_passed(call, case) for call in case.calls]
     place = [*modes].index(name)
-    if passed[place] and passed.count(passed[place]) == 1:
-        return f"the result of the call with {passed[place]}{in_mode}"
+    calls = [arguments_of(call, case) for call in case.calls]
+    for argument, told in calls[place].items():
+        if sum(call.get(argument) == told for call in calls) == 1:
+            return f"the result of the call with {told}{in_mode}"
     return f"the result of the {ordinal(place)} call{in_mode}"
 
 
-def shapes_passed(call: Step, case: Case) -> str:
-    """Return the tensors that a call passes, with their shapes."""
-    keys = {name: v["tensor"] for name, v in call.arguments.items() if kind(v) == "tensor"}
-    shapes = {name: tuple(case.tensors[key].shape) for name, key in keys.items()}
-    return " and ".join(f"`{name}` of shape {shape}" for name, shape in shapes.items())
+def arguments_of(call: Step, case: Case) -> dict[str, str]:
+    """Return what a call passes, by name: a tensor's shape, or a number."""
+    passed = {
+        n: case.tensors[v["tensor"]] for n, v in call.arguments.items() if kind(v) == "tensor"
+    }
+    told = {name: f"`{name}` of shape {tuple(tensor.shape)}" for name, tensor in passed.items()}
+    numbers = {n: v for n, v in call.arguments.items() if isinstance(v, (bool, int, float))}
+    return told | {name: f"`{name}={value}`" for name, value in numbers.items()}
