@@ -93,7 +93,7 @@ class There:
         reply = self.child.receive(seconds + SECONDS_TO_REPORT, most)
         with self.child.budget.reading():
             header, sent = unpack(reply, None if looks else LONGEST_HEADER)
-        self.child.budget.takes(BYTES_OF_A_TENSOR * len(sent))
+        self.child.budget.take(BYTES_OF_A_TENSOR * len(sent))
         return header, sent
 
     def close(self) -> None:
@@ -164,7 +164,7 @@ class Lab:
     @property
     def is_over(self) -> bool:
         """Return True if the submission has used up its seconds or its bytes."""
-        return self.budget.used_up or self.budget.full
+        return self.budget.is_over
 
     @property
     def longest(self) -> float:

@@ -4,12 +4,12 @@
 """
 
 import json
-import os
 import platform
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 
 from ..course import CourseError, Limits
@@ -62,22 +62,17 @@ def holes(server: ForkServer, private: Mapping[str, Path]) -> list[str]:
     """
     with planted(private) as asked, closing(server.fork()) as sibling:
         asked |= {"parent": server.process.pid, "sibling": sibling.pid}
-        return [
-            what if how == "done" else f"perhaps {what} ({how}), which could not be tried"
-            for what, how in answer(server, asked).items()
-            if how
-        ]
-
-
-def answer(server: ForkServer, asked: dict) -> dict[str, str]:
-    """Return what became of each attempt of a child."""
-    with closing(server.fork(program="sandbox.trial")) as child:
-        try:
-            child.send(json.dumps(asked).encode(), SECONDS)
-            told = json.loads(child.receive(SECONDS, MOST_BYTES))
-            return {str(what): str(how) for what, how in told.items()}
-        except (TimedOut, Ended, ValueError) as error:
-            return {"do everything": f"the process that tries ends without an answer: {error!r}"}
+        with closing(server.fork(program="sandbox.trial")) as child:
+            try:
+                child.send(json.dumps(asked).encode(), SECONDS)
+                tried: dict[str, str] = json.loads(child.receive(SECONDS, MOST_BYTES))
+            except (TimedOut, Ended, ValueError) as error:
+                tried = {"do everything": f"the process that tries ends: {error!r}"}
+    return [
+        what if how == "done" else f"perhaps {what} ({how}), which could not be tried"
+        for what, how in tried.items()
+        if how
+    ]
 
 
 @contextmanager
@@ -88,19 +83,10 @@ def planted(private: Mapping[str, Path]) -> Iterator[dict]:
         file = Path(folder, "file")
         file.write_bytes(b"planted")
         file.chmod(0o600)
-        read = {what: str(first_file(path) or file) for what, path in private.items()}
+        # A path is a file, or a folder whose first file is tried.
+        first = {what: chain([path], path.rglob("*"), [file]) for what, path in private.items()}
+        read = {what: str(next(filter(Path.is_file, paths))) for what, paths in first.items()}
         yield {"read": read, "file": str(file), "folder": folder, "temporary": opened}
-
-
-def first_file(path: Path) -> Path | None:
-    """Return a path if it is a file, or else the first file below it; None if there is none."""
-    if path.is_file():
-        return path
-    for folder, below, names in os.walk(path):
-        below.sort()
-        if names:
-            return Path(folder, min(names))
-    return None
 
 
 def remedy() -> str:

@@ -14,12 +14,8 @@ from .lockdown import LIBC, checked
 
 # Linux refuses, or has no such call; any other error says nothing about the sandbox.
 CLOSED = (errno.EPERM, errno.EACCES, errno.ENOSYS)
-NAMES = {"parent": "the process that forks it", "sibling": "the process of another submission"}
 SEIZE = 0x4206  # ptrace without stopping the other process (<linux/ptrace.h>)
-
-
-def warm_up() -> None:
-    """Prepare nothing: a trial has no slow imports."""
+NOTHING = (None, 0, None, 0, 0)  # no places to read from or to
 
 
 def serve(reader: BinaryIO, writer: BinaryIO) -> None:
@@ -63,13 +59,14 @@ def attempts(asked: dict) -> dict[str, Callable[[], Any]]:
         "start programs": start_a_program,
         "use the network": socket.socket,
     }
-    for who in ("parent", "sibling"):
-        pid = asked[who]
+    for who, name in (("parent", "forks it"), ("sibling", "runs another submission")):
+        pid, process = asked[who], f"the process that {name}"
         found |= {
-            f"signal {NAMES[who]}": partial(os.kill, pid, 0),
-            f"trace {NAMES[who]}": partial(call, "ptrace", SEIZE, pid, None, None),
-            f"read the memory of {NAMES[who]}": partial(read_memory, pid),
-            f"read the environment of {NAMES[who]}": partial(read_environment, pid),
+            f"signal {process}": partial(os.kill, pid, 0),
+            f"trace {process}": partial(call, "ptrace", SEIZE, pid, None, None),
+            # No byte is read, which needs the same right as reading all of it.
+            f"read the memory of {process}": partial(call, "process_vm_readv", pid, *NOTHING),
+            f"read the environment of {process}": partial(read_environment, pid),
         }
     return found
 
@@ -90,11 +87,6 @@ def read_environment(pid: int) -> None:
     """Read what the kernel shows of another process; without /proc it shows nothing."""
     if Path("/proc/self").exists():
         Path(f"/proc/{pid}/environ").read_bytes()
-
-
-def read_memory(pid: int) -> None:
-    """Read no byte of another process's memory, which needs the same right as reading all of it."""
-    call("process_vm_readv", pid, None, 0, None, 0, 0)
 
 
 def call(name: str, *arguments: Any) -> None:

@@ -27,8 +27,9 @@ from tensorgrade.sandbox.processes import (
     TimedOut,
     bounds,
     environment_for,
+    interpreter,
+    readable_paths,
 )
-from tensorgrade.sandbox.readable import interpreter, readable_paths
 from tensorgrade.sources.program import Program, Source
 
 from ..support import ROOT, needs
@@ -149,7 +150,7 @@ def test_children_end_with_their_server_and_a_new_one_is_started(server):
         children[1].receive(5, MOST)
     assert children[1].budget.lost and not children[2].budget.lost
     assert loaded(server, "def f(): pass").names == ("f",)
-    assert server.alive() and server.process.pid != before
+    assert is_running(server.process.pid) and server.process.pid != before
     for child in children:
         child.close()
 
@@ -312,5 +313,9 @@ def test_children_of_one_submission_share_its_seconds():
 
 def test_a_budget_takes_no_reply_after_one_that_does_not_fit():
     budget = Budget(reply_bytes=10)
-    assert budget.takes(6) and not budget.full
-    assert not budget.takes(5) and budget.full and not budget.takes(1)
+    budget.take(6)
+    assert not budget.is_over
+    for size in (5, 1):
+        with pytest.raises(Ended):
+            budget.take(size)
+        assert budget.is_over
