@@ -2,7 +2,7 @@
 
     python benchmarks/mutants.py [EXERCISE …] [--sample 4] [--seed 1]
 
-A mutant is the solution with one small edit (tensorgrade/learner/edits.py). Edits are drawn for each
+A mutant is the solution with one small edit (tensorgrade/learner/edits.py), drawn for each
 exercise. Some of those that keep all points change no result, so read the list: the others are gaps
 in the tests. The line of a mutant counts as near if it is at most one line from the edit.
 """
