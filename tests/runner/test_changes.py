@@ -121,8 +121,3 @@ def test_the_only_definition_counts_in_a_branch_too(text):
 def test_of_two_definitions_in_branches_none_counts():
     text = f"if unknown():\n{INSIDE}\nelse:\n{INSIDE}\n"
     assert changes(text, {"f": GIVEN}) == {} and run_alone(text) == []
-
-
-@pytest.mark.parametrize("text", ["", "f = max", "f = lambda x: x", f"{GIVEN}f = max", "(", "\0"])
-def test_without_a_definition_nothing_is_run(text):
-    assert run_alone(text) == []

@@ -7,28 +7,22 @@ from tensorgrade.runner.facts import foreign_names
 EXERCISES = ["softmax", "softmax_naive"]
 NAMED = {
     "a function of torch": "import torch\ndef softmax(x): return torch.softmax(x, -1)",
-    "a method": "def softmax(x): return x.softmax(-1)",
-    "an import under another name": "from torch import softmax as s\ndef softmax(x): return s(x)",
     "an import inside": "def softmax(x):\n    from torch import softmax as s\n    return s(x, -1)",
     "everything imported": "from torch import *\ndef softmax_naive(x): return softmax(x, -1)",
     "an alias": "import torch\ns = torch.softmax\ndef softmax(x): return s(x, -1)",
-    "a helper": "def help(x): return x.softmax(-1)\ndef softmax(x): return help(x)",
     "a helper of a helper": "def a(x): return x.softmax(-1)\ndef b(x): return a(x)\n"
     "def softmax(x): return b(x)",
     "a lambda": "a = lambda x: x.softmax(-1)\ndef softmax(x): return a(x)",
     "getattr": "import torch\ndef softmax(x): return getattr(torch, 'softmax')(x, -1)",
     "code that never runs": "def softmax(x):\n    if 0:\n        x.softmax(-1)\n    return x",
-    "beside a broken block": "def f(:\n    pass\ndef softmax(x): return x.softmax(-1)",
 }
 UNNAMED = {
     "a docstring": "def softmax(x):\n    'Not torch.softmax.'\n    return x",
-    "a comment": "def softmax(x):\n    return x  # torch.softmax",
     "a text": "def softmax(x):\n    raise ValueError('softmax')",
     "itself": "def softmax(x, again=True): return softmax(x, False) if again else x",
     "another exercise": "def softmax(x): return x.softmax()\n"
     "def softmax_naive(x): return softmax(x)",
     "a variable": "def softmax_naive(x):\n    softmax = x.exp()\n    return softmax",
-    "an argument": "def softmax_naive(softmax): return softmax",
     "another import of the line": "from torch import exp, softmax as s\n"
     "def softmax(x): return exp(x)",
     "other code of the file": "def softmax(x): return x\nprint(softmax(1), torch.softmax)",

@@ -111,6 +111,18 @@ def bound(pid: int, number: int) -> int:
     return resource.prlimit(pid, number)[0]
 
 
+@pytest.mark.slow
+def test_environment_and_open_files_of_a_child_say_nothing(server):
+    loaded(server, "def f(): pass")
+    with closing(server.fork()) as child:
+        environment = Path(f"/proc/{server.process.pid}/environ").read_bytes().split(b"\0")
+        names = {entry.split(b"=")[0].decode() for entry in environment if entry}
+        assert names <= set(processes.ENVIRONMENT) | {"PWD", "LC_CTYPE", "HOME"}, names
+        links = [link.readlink() for link in Path(f"/proc/{child.pid}/fd").iterdir()]
+        kinds = ("socket:", "/dev/null", "pipe:", "anon_inode:")
+        assert all(str(link).startswith(kinds) for link in links), links
+
+
 # --- how processes end ---------------------------------------------------------------------------
 
 
@@ -244,15 +256,6 @@ def test_any_pieces(pieces):
         assert child.budget.lost
     finally:
         child.close()
-
-
-@given(st.binary(min_size=1, max_size=300), st.integers(1, 40))
-def test_message_in_any_pieces(body, step):
-    """How a message is cut into pieces makes no difference."""
-    whole = LENGTH.pack(len(body)) + body
-    child, _ = child_that_sends([whole[i : i + step] for i in range(0, len(whole), step)])
-    assert child.receive(1, MOST) == body
-    child.close()
 
 
 @given(st.integers(MOST + 1, (1 << 64) - 1))
