@@ -113,12 +113,13 @@ def bound(pid: int, number: int) -> int:
 
 @pytest.mark.slow
 def test_environment_and_open_files_of_a_child_say_nothing(server):
-    loaded(server, "def f(): pass")
-    with closing(server.fork()) as child:
+    with closing(Lab(server, LIMITS)) as lab:
+        lab.load(Program("a", Source("def f(): pass", "a.py")))
+        (channel,) = lab.running.values()
         environment = Path(f"/proc/{server.process.pid}/environ").read_bytes().split(b"\0")
         names = {entry.split(b"=")[0].decode() for entry in environment if entry}
         assert names <= set(processes.ENVIRONMENT) | {"PWD", "LC_CTYPE", "HOME"}, names
-        links = [link.readlink() for link in Path(f"/proc/{child.pid}/fd").iterdir()]
+        links = [link.readlink() for link in Path(f"/proc/{channel.child.pid}/fd").iterdir()]
         kinds = ("socket:", "/dev/null", "pipe:", "anon_inode:")
         assert all(str(link).startswith(kinds) for link in links), links
 
