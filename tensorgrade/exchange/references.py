@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..runner.step import decode
+from ..runner.step import Step
 from ..runner.wire import plain
 from .cases import Case
 from .observation import CaughtError, Observation, Outcome
@@ -196,7 +196,7 @@ def entry_from_json(data: dict, groups: dict) -> tuple[Case, Observation]:
     case = Case(
         data["exercise"],
         data["name"],
-        tuple(map(decode, data["steps"])),
+        tuple(Step(**one) for one in data["steps"]),
         groups.get((case_id, "in"), {}),
         **{name: data[name] for name in SETTINGS if name in data},
     )

@@ -34,7 +34,7 @@ from .loading import called_by, defined_names, load_module, read_from_outside
 from .names import Assignment, argument_ways
 from .reading import source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
-from .step import decode
+from .step import Step
 from .torch_state import standard_torch
 from .tracing import Recorder
 from .wire import pack, receive, send, unpack
@@ -247,7 +247,7 @@ def run(
 
     The other side refuses larger replies, so of a larger tensor only the shape is reported.
     """
-    header, results = run_case(runner, [*map(decode, case["steps"])], tensors)
+    header, results = run_case(runner, [Step(**one) for one in case["steps"]], tensors)
     for name in [name for name, tensor in results.items() if tensor.nbytes > most_bytes]:
         sizes = "×".join(map(str, results.pop(name).shape))
         header["values"][name] = {"type": f"huge {sizes} tensor", "json": None}
@@ -273,7 +273,7 @@ def run_in_time(session: Session, case: dict, tensors: dict[str, torch.Tensor]) 
 
 def try_variants(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -> Reply:
     """Run a case with each variant of a program, as long as there is time."""
-    steps = [*map(decode, asked["steps"])]
+    steps = [Step(**one) for one in asked["steps"]]
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
     with suppress(OutOfTime), seconds(asked["seconds"], processor=True), silenced():
