@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TypeGuard
 
 from ..runner.source import Text
-from ..runner.syntax import definition_of, first_line, is_text
+from ..runner.syntax import bound_by, definitions, first_line, is_text
 
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
 OPERATORS = {
@@ -79,7 +79,7 @@ class Edit:
 @lru_cache(1)  # a caller asks for them in several portions
 def edits(text: str, name: str) -> list[Edit]:
     """Return one edit of a definition for each resulting text that differs from the original."""
-    if (node := definition_of(text, name)) is None:
+    if (node := definitions(bound_by(text)).get(name)) is None:
         return []
     definition = Definition(Text(text), node)
     different = {hash(edit.code): edit for edit in definition.edits()}  # texts would fill memory

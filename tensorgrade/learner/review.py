@@ -23,7 +23,7 @@ from ..folders import OWN_FOLDER
 from ..history import read_history
 from ..recognition.signatures import imprint
 from ..runner.source import Source
-from ..runner.syntax import definition_of
+from ..runner.syntax import bound_by, definitions
 from ..views.summary import OF_THE_TEST
 from ..views.words import definition_in
 from .checker import Checker
@@ -196,5 +196,5 @@ class Review:
 
 def own_code(text: str, name: str) -> str:
     """Return a definition in Python's own layout, which does not show the place of an edit."""
-    node = definition_of(text, name)
+    node = definitions(bound_by(text)).get(name)
     return ast.unparse(node) if node else ""

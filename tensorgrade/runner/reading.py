@@ -36,7 +36,7 @@ from .syntax import (
 
 PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
 # This matches a line without its indentation, which would make matching quadratic in its length.
-ESCAPED = re.compile(r"%{1,2}\w.*|[!?].*|[\w.]+\?+|[\w, .]+=\s*[%!]\w.*")
+ESCAPED = re.compile(r"%{1,2}\w.*|[!?].*|[\w.*]+\?+|[\w, .]+=\s*(?:%\w|!).*")
 MOST_CHARACTERS = 1 << 18
 
 

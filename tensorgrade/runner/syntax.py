@@ -181,12 +181,6 @@ def bound_by(text: str) -> dict[str, ast.stmt]:
     return {name: one for name, one in inside if many[name] == 1} | outside
 
 
-def definition_of(text: str, name: str) -> ast.stmt | None:
-    """Return the definition of a name that counts, outside of `if` and `try`; None without one."""
-    named = [one for one in statements(text) if getattr(one, "name", None) == name]
-    return named[-1] if named else None
-
-
 def definitions(bound: Mapping[str, ast.stmt]) -> dict[str, ast.stmt]:
     """Return the functions and classes among the statements that bind names."""
     return {name: one for name, one in bound.items() if isinstance(one, DEFINITIONS)}
