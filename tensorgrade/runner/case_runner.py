@@ -11,9 +11,8 @@ from typing import Any
 
 import torch
 
-from .binding import bound, parameters_of
 from .instrumentation import Snapshot
-from .names import Assignment, argument_ways
+from .names import Assignment, argument_ways, bound, parameters_of
 from .step import Step
 from .tracing import Recorder
 from .values import MOST_TENSORS, Packer, Tree, is_tensor, special_kind, unpack

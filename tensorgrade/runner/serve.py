@@ -17,9 +17,8 @@ from typing import Any, BinaryIO
 
 import torch
 
-from .binding import parameters_of
 from .case_runner import CaseRunner, Reply
-from .cases import run_case
+from .cases import run_case, standard_torch
 from .errors import OutOfTime, describe_error
 from .facts import (
     changes,
@@ -31,11 +30,10 @@ from .facts import (
 )
 from .instrumentation import OperationCounter
 from .loading import called_by, defined_names, load_module, read_from_outside
-from .names import Assignment, argument_ways
+from .names import Assignment, argument_ways, parameters_of
 from .reading import source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
 from .step import Step
-from .torch_state import standard_torch
 from .tracing import Recorder
 from .wire import pack, receive, send, unpack
 
