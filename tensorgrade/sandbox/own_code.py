@@ -124,6 +124,8 @@ class ReusedProcess:
             message = receive(self.process.stdout)
         finally:
             clock.cancel()
+        if message is None:
+            self.close()  # so that the next turn starts another one
         self.owed = False
         return message
 
