@@ -154,9 +154,9 @@ class Child:
             (length,) = LENGTH.unpack(self.exactly(LENGTH.size, deadline))
             if not length:
                 raise OutOfMemory
-            self.budget.take(length)
-            if length > most_bytes:
+            if length > most_bytes:  # which costs only this case
                 raise Ended
+            self.budget.take(length)
             return self.exactly(length, deadline)
 
     def exactly(self, count: int, deadline: float) -> bytes:

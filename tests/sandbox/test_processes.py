@@ -265,6 +265,7 @@ def test_too_long_is_refused_at_once(length):
     child, theirs = child_that_sends([LENGTH.pack(length)], closes=False)
     with pytest.raises(Ended):
         child.receive(60, MOST)
+    assert not child.budget.is_over, "other cases may go on"
     theirs.close()
     child.close()
 
