@@ -155,23 +155,22 @@ def look(asked: dict, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
 
 
 def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
-    """Return the facts that are reported about a text before it runs; {} if that takes too long.
+    """Return the facts that are reported about a text before it runs, those that take longest last.
 
-    exercises: by name, the given code of a find-the-bug exercise. Elapsed time does not count,
-    because it depends on other programs, and a find-the-bug answer without facts earns nothing.
+    They stop if they take too much processor time. Elapsed time does not count, because it depends
+    on other programs, and a find-the-bug answer without facts earns nothing.
+
+    exercises: by name, the given code of a find-the-bug exercise.
     """
     given = {name: code for name, code in exercises.items() if code}
-    try:
-        with seconds(SECONDS_OF_LOOKING, processor=True):
-            return {
-                "changes": changes(text, given),
-                "spans": spans(text),
-                "names": foreign_names(text, exercises),
-                "idle": idle_lines(text),
-                "early": early_returns(text),
-            }
-    except (OutOfTime, *UNPARSABLE):
-        return {}
+    facts: dict[str, Any] = {}
+    with suppress(OutOfTime, *UNPARSABLE), seconds(SECONDS_OF_LOOKING, processor=True):
+        facts["spans"] = spans(text)
+        facts["idle"] = idle_lines(text)
+        facts["early"] = early_returns(text)
+        facts["names"] = foreign_names(text, exercises)
+        facts["changes"] = changes(text, given)
+    return facts
 
 
 def load(asked: dict) -> tuple[Session, dict]:
