@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "solutions")]
 
 from tensorgrade.audit.run import audits  # noqa: E402
-from tensorgrade.runner.edits import edits  # noqa: E402
+from tensorgrade.learner.edits import edits  # noqa: E402
 from tests.answers.reader import answers, changed_lines  # noqa: E402
 
 CORE = (
@@ -73,7 +73,7 @@ def mutants(count: int) -> Iterator[Case]:
     """Yield mutants of solutions, drawn evenly from all exercises."""
     solved = [one for one in answers() if one.corpus == "solution" and one.exercise in CORE]
     for one in solved:
-        made, share = edits(one.text, one.exercise, 0), -(-count // len(solved))
+        made, share = edits(one.text, one.exercise), -(-count // len(solved))
         for edit in random.Random(f"{one.exercise} 1").sample(made, min(share, len(made))):
             lines, label = changed_lines(one.text, edit.text), f"{one.exercise} {edit.line}"
             yield Case("mutants", label, edit.text, one.exercise, lines=lines)

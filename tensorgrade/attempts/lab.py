@@ -5,11 +5,11 @@ ended and costs only the exercise that it stopped in; the next one runs in a fre
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from math import inf
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import torch
 
@@ -23,11 +23,9 @@ from ..exchange.observation import (
     Observation,
     Outcome,
     Reply,
-    Try,
     read_loaded,
     read_looked,
     read_observation,
-    read_tried_names,
     read_tries,
     read_warned,
 )
@@ -40,7 +38,7 @@ from ..sources.program import Program
 from ..sources.submitted_files import SubmittedFiles
 from .not_started import run_few_if_not_begun
 
-SECONDS_OF_SEARCH = 0.2  # seconds of processor time that one request to try edits may use
+SECONDS_OF_SEARCH = 0.2  # of processor time, that one request to try definitions may use
 # The factor by which a reply may be larger if it holds a whole text and the place of each
 # statement.
 ROOM_FOR_A_TEXT = 4
@@ -51,9 +49,6 @@ SECONDS_TO_REPORT = 0.5  # extra time in which a call that timed out can report 
 PATIENCE = 3
 # The observation of a case if the whole submission has no seconds left.
 OUT_OF_TIME = Observation(Outcome.TIMEOUT)
-
-
-Found = TypeVar("Found")
 
 
 class Channel(Protocol):
@@ -93,7 +88,7 @@ class There:
         reply = self.child.receive(seconds + SECONDS_TO_REPORT, most)
         with self.child.budget.reading():
             header, sent = unpack(reply, None if looks else LONGEST_HEADER)
-        self.child.budget.takes(BYTES_OF_A_TENSOR * len(sent))
+        self.child.budget.take(BYTES_OF_A_TENSOR * len(sent))
         return header, sent
 
     def close(self) -> None:
@@ -164,7 +159,7 @@ class Lab:
     @property
     def is_over(self) -> bool:
         """Return True if the submission has used up its seconds or its bytes."""
-        return self.budget.used_up or self.budget.full
+        return self.budget.is_over
 
     @property
     def longest(self) -> float:
@@ -293,42 +288,32 @@ class Lab:
             sentence = f"A warning at {program.text.place(line)}: {text}."
             self.warned += [sentence] if sentence not in self.warned else []
 
-    def tries(
-        self, program: Program, name: str, line: int, case: Case, first: int, most: int
-    ) -> list[Try]:
-        """Return the results of some small edits of a definition, nearest to a line first.
-
-        first, most: the index of the first edit to try, and the largest number of edits.
-        """
-        wanted = {"name": name, "line": line, "first": first, "most": most}
-        return self.several(
-            program, case, {"edits": wanted | {"seconds": SECONDS_OF_SEARCH}}, read_tries
-        )
-
     def tried_names(
         self, program: Program, case: Case, names: Sequence[Assignment]
     ) -> list[Observation]:
         """Return the results of a case with each of these names; fewer if there is no more time."""
-        asked = {"names": [asdict(one) for one in names]}
-        return self.several(program, case, asked, read_tried_names)
+        most = self.limits.case_seconds if self.server else 0
+        told = {"names": [asdict(one) for one in names], "seconds": most}
+        return self.tried(program, case, told)
 
-    def several(
-        self,
-        program: Program,
-        case: Case,
-        more: dict[str, Any],
-        read: Callable[[Reply, str], list[Found]],
-    ) -> list[Found]:
-        """Return the results of several runs of one case in one request; [] if that fails.
+    def tried_definitions(
+        self, program: Program, case: Case, codes: Sequence[str]
+    ) -> list[Observation]:
+        """Return the results of a case with each of these definitions; fewer if there is no time.
 
-        more: what the request has in addition to the case. read: reads the reply.
+        A definition that cannot be made has the result of the program's own.
         """
+        told = {"definitions": codes, "seconds": SECONDS_OF_SEARCH}
+        return self.tried(program, case, told)
+
+    def tried(self, program: Program, case: Case, variants: dict[str, Any]) -> list[Observation]:
+        """Return the results of variants of a program in one request; [] if that fails."""
         channel = self.channel_with(program)
-        asked = case.request | more
         try:
             if channel is None:
                 return []
-            return read(channel.ask(asked, case.tensors, self.longest), asked["id"])
+            asked = case.request | variants
+            return read_tries(channel.ask(asked, case.tensors, self.longest), asked["id"])
         except (TimedOut, Ended, BadMessage):
             self.end(program)
             return []

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from ..runner import serve as runner
 from ..runner.case_runner import Reply
+from ..runner.cases import standard_torch
 from ..runner.errors import describe_error
 from ..runner.loading import load_module
 from ..runner.syntax import is_text
-from ..runner.torch_state import standard_torch
 from ..runner.values import unpack as value_of
 from ..runner.wire import pack, receive, send, unpack
 from .roles import Sizes, construction, parameters_of

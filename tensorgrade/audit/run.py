@@ -17,8 +17,7 @@ from ..attempts.maker import private_paths
 from ..course import CourseError, Limits
 from ..project import find_project
 from ..sandbox.holes import must_hold
-from ..sandbox.processes import Budget, ForkServer
-from ..sandbox.readable import site_folders
+from ..sandbox.processes import Budget, ForkServer, site_folders
 from .child import Bench
 from .claims import FEED_FORWARD
 from .code import CannotRun, Code, Definition, Opened, Raised, Stopped

@@ -6,7 +6,7 @@ solution (the reference), on each mistake (its fingerprint) and on each learner'
 """
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -238,19 +238,6 @@ def record(
     except CourseError as error:
         raise CourseError(f"{exercise}, case {name}: {error}") from None
     return Case(exercise, name, tuple(writer.steps), writer.tensors, **settings)
-
-
-def objects_in(value: Tree) -> Iterator[str]:
-    """Yield the handles of the objects in an argument.
-
-    >>> list(objects_in({"tuple": [{"object": "first.1"}, {"number": 2}]}))
-    ['first.1']
-    """
-    if isinstance(value, dict):
-        yield from [value["object"]] if "object" in value else objects_in([*value.values()])
-    elif isinstance(value, list):
-        for part in value:
-            yield from objects_in(part)
 
 
 def spoken(case: Case, hidden: bool = True) -> str:

@@ -5,7 +5,7 @@ has the types that it promises. Its content may still be false. Any other reply 
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from keyword import iskeyword
@@ -16,16 +16,15 @@ import torch
 from msgspec import Meta
 
 from ..runner.case_runner import Reply as Reply
-from ..runner.edits import Edit
 from ..runner.source import Source
 from ..runner.values import MOST_TENSORS
 from ..runner.wire import BadMessage
 from .text import printable
-from .values import Reader, Tree
+from .values import Tree, checked
 
 MOST_ITEMS, DEEPEST = 2000, 6
 LONGEST_HEADER = 2 << 20  # bytes of JSON, enough for the largest value allowed
-MOST_TRIES, LONGEST_EDIT = 400, 1 << 20
+MOST_TRIES = 400
 NO_TEXT = Source("", "")
 LONGEST_NOTE = 200  # characters of a note on which of several definitions counts
 DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
@@ -227,9 +226,6 @@ class Observation:
         return any(operations.get(name) for name in names)
 
 
-Try = tuple[Edit, Observation]  # an edit, and its result on a case
-
-
 @dataclass(frozen=True)
 class Sent:
     """The header of a reply to a case."""
@@ -245,7 +241,7 @@ class Sent:
         values = {
             printable(name): {
                 "type": printable(str(value.get("type"))),
-                "json": Reader().read(value.get("json")),
+                "json": checked(value.get("json")),
             }
             for name, value in self.values.items()
         }
@@ -253,16 +249,7 @@ class Sent:
         return Observation(Outcome.ANSWERED, named, values, tidy(self.facts), self.error)
 
 
-@dataclass(frozen=True)
-class Tried(Sent):
-    """An edit that was tried on a case, with the header of its result."""
-
-    line: Line
-    text: Annotated[str, Meta(max_length=LONGEST_EDIT)]
-
-
-Tries = Annotated[tuple[Tried, ...], Meta(max_length=MOST_TRIES)]
-TriedNames = Annotated[tuple[Sent, ...], Meta(max_length=MOST_TRIES)]
+Tries = Annotated[tuple[Sent, ...], Meta(max_length=MOST_TRIES)]
 
 
 def decoded(told: object, kind: Callable[..., Record]) -> Record:
@@ -281,20 +268,8 @@ def read_observation(reply: Reply, number: str) -> Observation:
     return decoded(header, Sent).observed(tensors)
 
 
-def read_tries(reply: Reply, number: str) -> list[Try]:
-    """Return (edit, observation) for each edit that was tried. Raises BadMessage."""
-    tries = decoded(reply[0].get("tries"), Tries)
-    seen = observed_in_tries(tries, reply, number)
-    return [(Edit(one.line, one.text), own) for one, own in zip(tries, seen, strict=True)]
-
-
-def read_tried_names(reply: Reply, number: str) -> list[Observation]:
-    """Return the observation for each assignment of names that was tried. Raises BadMessage."""
-    return observed_in_tries(decoded(reply[0].get("tries"), TriedNames), reply, number)
-
-
-def observed_in_tries(tries: Sequence[Sent], reply: Reply, number: str) -> list[Observation]:
-    """Return the observation for each of several runs of one case. Raises BadMessage."""
+def read_tries(reply: Reply, number: str) -> list[Observation]:
+    """Return the observation for each variant that was tried. Raises BadMessage."""
     header, tensors = reply
     if header.get("id") != number:
         raise BadMessage("not a reply to this search")
@@ -302,6 +277,7 @@ def observed_in_tries(tries: Sequence[Sent], reply: Reply, number: str) -> list[
     for key, tensor in tensors.items():
         at, _, name = key.partition("|")
         results.setdefault(at, {})[name] = tensor
+    tries = decoded(header.get("tries"), Tries)
     return [one.observed(results.get(str(at), {})) for at, one in enumerate(tries)]
 
 

@@ -4,7 +4,7 @@ The file also holds inputs and weights. The outputs were computed from these, an
 numbers of another platform may differ.
 """
 
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..runner.step import decode
+from ..runner.step import Step
 from ..runner.wire import plain
 from .cases import Case
 from .observation import CaughtError, Observation, Outcome
 from .stored import DAMAGES, PART, damaged, packed_part, read_tensors, stored_path, unpacked_part
-from .traces import Trace, trace_from_json, with_stages
+from .traces import Stage, Trace, with_stages
 
 
 class Seen(NamedTuple):
@@ -35,14 +35,13 @@ class StoredTraces(Mapping[str, Trace]):
 
     They are needed only to word error messages, and they make up most of a reference file.
 
-    packed: for each case, the input of `trace_from_json` and the place of each value.
+    packed: for each case, its stages, the returned ones, and the place of each stage's value.
     rows: by dtype, all values, flattened and concatenated. A place is a row, the index of the first
     number, and the shape.
     """
 
     def __init__(self, packed: torch.Tensor, rows: dict[str, torch.Tensor]):
         self.packed, self.rows = packed, rows
-        self.read: dict[str, Trace] = {}
 
     @cached_property
     def told(self) -> dict[str, list]:
@@ -50,15 +49,16 @@ class StoredTraces(Mapping[str, Trace]):
         return unpacked_part(self.packed)
 
     def __getitem__(self, case: str) -> Trace:
-        if case not in self.read:
-            one, places = self.told[case]
-            values = {at: self.value(*place) for at, place in places.items()}
-            self.read[case] = trace_from_json(one, values)
-        return self.read[case]
-
-    def value(self, row: str, start: int, shape: list[int]) -> torch.Tensor:
-        """Return the value at a place."""
-        return self.rows[row][start : start + prod(shape)].view(shape)
+        (stages, returned), places = self.told[case]
+        values = {
+            at: self.rows[row][start : start + prod(shape)].view(shape)
+            for at, (row, start, shape) in places.items()
+        }
+        read = (
+            Stage(0, "", tuple(inputs), tuple(names), values.get(str(at)))
+            for at, (inputs, names) in enumerate(stages)
+        )
+        return Trace(tuple(read), tuple(returned))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.told)
@@ -67,36 +67,27 @@ class StoredTraces(Mapping[str, Trace]):
         return len(self.told)
 
 
-class FlatRows:
-    """Values of many shapes, flattened and concatenated into one row for each dtype."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, list[torch.Tensor]] = {}
-        self.ends: dict[str, int] = {}
-
-    def put(self, value: torch.Tensor) -> list:
-        """Store a value; return its row, the index of its first number, and its shape."""
-        value = plain(shortened(value))
-        row = str(value.dtype).removeprefix("torch.")
-        place = [row, self.ends.get(row, 0), list(value.shape)]
-        self.values.setdefault(row, []).append(value.flatten())
-        self.ends[row] = self.ends.get(row, 0) + value.numel()
-        return place
-
-
 def stored_traces(traces: Mapping[str, Trace]) -> StoredTraces:
     """Return reference traces in the form in which they are stored."""
-    rows = FlatRows()
+    rows: dict[str, list[torch.Tensor]] = {}
+    ends = Counter[str]()
+
+    def place(value: torch.Tensor) -> list:
+        value = plain(value.float() if value.is_floating_point() else value)
+        row = str(value.dtype).removeprefix("torch.")
+        rows.setdefault(row, []).append(value.flatten())
+        ends[row] += value.numel()
+        return [row, ends[row] - value.numel(), list(value.shape)]
 
     def told(trace: Trace) -> list:
         values = ((at, stage.value) for at, stage in enumerate(trace.stages))
-        places = {str(at): rows.put(value) for at, value in values if value is not None}
+        places = {str(at): place(value) for at, value in values if value is not None}
         # The lines and operations are left out: they would reveal an accepted solution.
         stages = [[list(stage.inputs), list(stage.names)] for stage in trace.stages]
         return [[stages, list(trace.returned)], places]
 
     packed = packed_part({case: told(trace) for case, trace in traces.items()})
-    return StoredTraces(packed, {row: torch.cat(values) for row, values in rows.values.items()})
+    return StoredTraces(packed, {row: torch.cat(values) for row, values in rows.items()})
 
 
 SETTINGS = ("shown", "signature", "rate", "parts")  # fields of a Case
@@ -191,10 +182,6 @@ def entries_in(tensors: dict[str, torch.Tensor]) -> tuple[tuple[Case, Observatio
     return tuple(entry_from_json(data, groups) for data in unpacked_part(tensors[f"{PART}cases"]))
 
 
-def shortened(value: torch.Tensor) -> torch.Tensor:
-    return value.float() if value.is_floating_point() else value
-
-
 def case_to_json(case: Case) -> dict:
     return {
         "exercise": case.exercise,
@@ -209,7 +196,7 @@ def entry_from_json(data: dict, groups: dict) -> tuple[Case, Observation]:
     case = Case(
         data["exercise"],
         data["name"],
-        tuple(map(decode, data["steps"])),
+        tuple(Step(**one) for one in data["steps"]),
         groups.get((case_id, "in"), {}),
         **{name: data[name] for name in SETTINGS if name in data},
     )

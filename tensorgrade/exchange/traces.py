@@ -5,15 +5,18 @@ They are requested only for cases that learners have, never for hidden ones.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import torch
+from msgspec import Meta
 
+from ..runner.wire import BadMessage
 from .cases import Case
-from .observation import Observation
-from .text import printable
+from .observation import Count, Line, Observation, decoded
 
-MOST, MOST_LINES = 200, 8
-LINES = range(1, 10**7)  # possible numbers of a line
+MOST = 200
+Lines = Annotated[tuple[Line, ...], Meta(max_length=8)]
+Places = tuple[Count, ...]
 
 
 @dataclass(frozen=True)
@@ -72,50 +75,31 @@ def with_stages(case: Case) -> Case:
     return replace(case, steps=tuple(replace(step, stages=True) for step in case.steps))
 
 
+@dataclass(frozen=True)
+class Told:
+    """A trace as a reply has it; each step has its lines, its operation, its inputs and names."""
+
+    steps: Annotated[tuple[tuple[Lines, str, Places, tuple[str, ...]], ...], Meta(max_length=MOST)]
+    returned: Places
+    failed: Places
+    raised: Lines
+    last: Count
+    cut: bool
+
+
 def read_trace(observed: Observation) -> Trace:
     """Return the trace in an observation; an empty one if there is none or if it is malformed."""
-    told = observed.facts.get("stages", {})
     try:
-        steps = told["steps"][:MOST]
-        stages = tuple(
-            read_stage(at, step, observed.tensors.get(f"stage.{at}"))
-            for at, step in enumerate(steps)
-        )
-        places = range(len(stages))
-        returned, failed = (numbers(told[name], places) for name in ("returned", "failed"))
-        (last,) = numbers([told["last"]], range(LINES.stop))
-        raised = numbers(told["raised"], LINES)[:MOST_LINES]
-        return Trace(stages, returned, last, raised, failed, told["cut"] is True)
-    except (KeyError, TypeError, ValueError):
+        told = decoded(observed.facts.get("stages"), Told)
+    except BadMessage:
         return Trace()
-
-
-def read_stage(at: int, told: list, value: torch.Tensor | None) -> Stage:
-    """Return the stage at a position; its inputs come before it.
-
-    Raises TypeError or ValueError if it is malformed.
-    """
-    lines, operation, inputs, names = told
-    if not isinstance(operation, str) or not isinstance(names, list) or len(lines) > MOST_LINES:
-        raise ValueError("not a stage")
-    line, *callers = numbers(lines, LINES) or (0,)
-    names = tuple(printable(str(name))[:40] for name in names)
-    operation, places = printable(operation)[:40], numbers(inputs, range(at))
-    return Stage(line, operation, places, names, value, tuple(callers))
-
-
-def numbers(told: object, among: range) -> tuple[int, ...]:
-    """Return a list of integers as a tuple. Raises ValueError if one is not in the range."""
-    if not isinstance(told, list) or not all(type(one) is int and one in among for one in told):
-        raise ValueError("not integers in the range")
-    return tuple(told)
-
-
-def trace_from_json(stored: list, values: dict[str, torch.Tensor]) -> Trace:
-    """Return the trace that `stored_traces` wrote, with its values by their positions."""
-    rows, returned = stored
-    stages = tuple(
-        Stage(0, "", tuple(inputs), tuple(names), values.get(str(at)))
-        for at, (inputs, names) in enumerate(rows)
-    )
-    return Trace(stages, tuple(returned))
+    count = len(told.steps)
+    later = (place >= at for at, (_, _, inputs, _) in enumerate(told.steps) for place in inputs)
+    if any(later) or any(place >= count for place in (*told.returned, *told.failed)):
+        return Trace()
+    stages = []
+    for at, (lines, operation, inputs, names) in enumerate(told.steps):
+        line, *callers = lines or (0,)
+        value = observed.tensors.get(f"stage.{at}")
+        stages.append(Stage(line, operation, inputs, names, value, tuple(callers)))
+    return Trace(tuple(stages), told.returned, told.last, told.raised, told.failed, told.cut)

@@ -5,6 +5,8 @@ content may still be false.
 """
 
 from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
 from ..runner.values import DEEPEST, MOST_PARTS, MOST_TEXT, Tree, Words, tagged, unpack
 from .text import printable
@@ -17,55 +19,51 @@ KINDS |= {"object": "an object", "none": "None", "bool": "a truth value", "numbe
 KINDS |= {"unjudged": "an object"}
 
 
-class Reader:
-    """A reader of one tree, which replaces invalid or oversized parts with a placeholder."""
+def checked(told: object) -> Tree:
+    """Return an untrusted tree unchanged, or STRANGE if no Packer writes such a one."""
+    try:
+        found = list(islice(trees_in(told, DEEPEST), MOST_PARTS + 1))
+    except (ValueError, TypeError, RecursionError):
+        return STRANGE
+    characters = sum(len(one) for one in found if isinstance(one, str))
+    return told if len(found) <= MOST_PARTS and characters <= MOST_TEXT else STRANGE
 
-    def __init__(self) -> None:
-        self.parts_left, self.text_left = MOST_PARTS, MOST_TEXT
 
-    def read(self, told: object, depth: int = DEEPEST) -> Tree:
-        """Return a tree with STRANGE in place of each invalid part."""
-        self.parts_left -= 1
-        if self.parts_left < 0:
-            return STRANGE
-        if told is None or isinstance(told, (bool, int, float)):
-            return told
-        if isinstance(told, str):
-            return printable(told)
-        if isinstance(told, list):
-            return [self.read(part, depth - 1) for part in told] if depth > 0 else STRANGE
-        return self.read_tagged(told, depth) if isinstance(told, dict) and told else STRANGE
+def trees_in(tree: Any, depth: int) -> Iterator[object]:
+    """Yield a tree or its text, and then those below it. Raises ValueError or TypeError."""
+    if isinstance(tree, dict):
+        (tag, inner), *kind = tree.items()
+        refuse(any(name != "type" or not is_shown(of) for name, of in kind))
+        if isinstance(inner, str):
+            short = tag in ("tensor", "unjudged") and is_shown(inner)
+            refuse(bool(kind) or not (short or (tag in ("text", "bytes") and inner.isprintable())))
+            unpack(tree)  # bytes and escaped texts may be wrong
+            yield inner
+            return
+        refuse(tag not in CONTAINERS or not isinstance(inner, list))
+        if tag in ("dict", "record"):
+            refuse(not all(isinstance(pair, list) and len(pair) == 2 for pair in inner))
+            refuse(not all(is_key(key) for key, _ in inner))
+            inner = [part for pair in inner for part in pair]
+        refuse(tag == "set" and not all(map(is_key, inner)))
+    else:
+        refuse(isinstance(tree, str) and not is_shown(tree))
+        inner = tree if isinstance(tree, list) else []
+    yield tree
+    refuse(isinstance(tree, (dict, list)) and not depth)
+    for part in inner:
+        yield from trees_in(part, depth - 1)
 
-    def read_tagged(self, told: dict, depth: int) -> Tree:
-        """Return a tree with a tag."""
-        tag, inner = tagged(told)
-        kind = {"type": printable(str(told["type"]))} if set(told) == {tag, "type"} else {}
-        if set(told) - {tag} != set(kind):
-            return STRANGE
-        if isinstance(inner, str) and not kind:
-            return self.read_text(tag, inner)
-        if not isinstance(inner, list) or depth <= 0 or tag not in CONTAINERS:
-            return STRANGE
-        if tag not in ("dict", "record"):
-            parts = [self.read(part, depth - 1) for part in inner]
-            return STRANGE if tag == "set" and not all(map(is_key, parts)) else {tag: parts} | kind
-        if not all(isinstance(pair, list) and len(pair) == 2 for pair in inner):
-            return STRANGE
-        pairs = [[self.read(part, depth - 1) for part in pair] for pair in inner]
-        return {tag: pairs} | kind if all(is_key(key) for key, _ in pairs) else STRANGE
 
-    def read_text(self, tag: str, inner: str) -> Tree:
-        """Return a text, bytes, a tensor's name, or the kind of a value that cannot be judged."""
-        self.text_left -= len(inner)
-        if self.text_left < 0 or not inner.isprintable():
-            return STRANGE
-        if tag in ("tensor", "unjudged"):
-            return {tag: printable(inner)}
-        try:
-            unpack({tag: inner})
-        except ValueError:
-            return STRANGE
-        return {tag: inner} if tag in ("text", "bytes") else STRANGE
+def refuse(wrong: bool) -> None:
+    """Raise ValueError if something is wrong."""
+    if wrong:
+        raise ValueError("not a value as a learner's process sends it")
+
+
+def is_shown(text: object) -> bool:
+    """Return True for a short text that a terminal may show."""
+    return isinstance(text, str) and printable(text) == text
 
 
 def is_key(tree: Tree) -> bool:

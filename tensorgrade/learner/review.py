@@ -22,11 +22,12 @@ from ..exchange.text import sentence
 from ..folders import OWN_FOLDER
 from ..history import read_history
 from ..recognition.signatures import imprint
-from ..runner.edits import changes_of, definition_of
 from ..runner.source import Source
+from ..runner.syntax import bound_by, definitions
 from ..views.summary import OF_THE_TEST
 from ..views.words import definition_in
 from .checker import Checker
+from .edits import edits
 from .kit import Kit
 
 WAITS = (1, 3, 7, 21)  # days until a mistake comes back, if it was found never, once, twice, …
@@ -176,13 +177,15 @@ class Review:
             return
         case, right = found
         attempt = maker.attempt_from_source(*self.with_code(exercise, own))
-        portions = range(0, len(changes_of(attempt.source.text, exercise, 0)), AT_ONCE)
-        tried = {own}
+        made, tried = edits(attempt.source.text, exercise), {own}
+        portions = range(0, len(made), AT_ONCE)
         for first in random.sample(portions, len(portions)):
             if time.monotonic() > until:
                 break
-            for edit, seen in attempt.lab.tries(attempt.program, exercise, 0, case, first, AT_ONCE):
-                code = own_code(edit.text, exercise)
+            codes = [edit.code for edit in made[first : first + AT_ONCE]]
+            results = attempt.lab.tried_definitions(attempt.program, case, codes)
+            for edited, seen in zip(codes, results, strict=False):
+                code = own_code(edited, exercise)
                 odd = len(ODD.findall(code)) > len(ODD.findall(own))
                 same = known[0].imprints[case.name].matches(imprint(case, right, seen, {}))
                 if same and not odd and code not in tried:
@@ -193,5 +196,5 @@ class Review:
 
 def own_code(text: str, name: str) -> str:
     """Return a definition in Python's own layout, which does not show the place of an edit."""
-    node = definition_of(text, name, 0)
+    node = definitions(bound_by(text)).get(name)
     return ast.unparse(node) if node else ""

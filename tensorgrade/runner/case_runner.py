@@ -5,15 +5,14 @@ Objects stay in this process and are known outside by a handle. cases.py runs th
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from .binding import bound, parameters_of
 from .instrumentation import Snapshot
-from .names import Assignment, argument_ways
+from .names import Assignment, argument_ways, bound, parameters_of
 from .step import Step
 from .tracing import Recorder
 from .values import MOST_TENSORS, Packer, Tree, is_tensor, special_kind, unpack
@@ -43,10 +42,6 @@ class CaseRunner:
     asked: Mapping[str, list[str]] = field(default_factory=dict)
     assigned: Assignment = field(default_factory=Assignment)
     deciding: bool = False
-
-    def on(self, module: ModuleType) -> "CaseRunner":
-        """Return the runner for another version of the learner's module."""
-        return replace(self, module=module)
 
     def begin(self, tensors: dict[str, torch.Tensor], traced: bool) -> None:
         """Begin a case with these tensors. traced: True to record what happens inside its calls."""

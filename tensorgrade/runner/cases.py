@@ -1,7 +1,12 @@
-"""Run a case: its steps in order, and again in float32 if learner code needs that."""
+"""Run a case: its steps in order, and again in float32 if learner code needs that.
+
+Global settings of torch must not affect a case if a learner's file changes them.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -9,13 +14,54 @@ from .case_runner import CaseRunner, MissingName, Reply
 from .errors import OutOfTime, describe_error
 from .step import Step
 from .steps import VERBS
-from .torch_state import standard_torch
 
 # Some of torch's messages on dtypes name both ("Float did not match Double"). Others name the one
 # for which a number is too large.
 ABOUT_DTYPES = re.compile(
     r"dtype|scalar type|without overflow|float\b.*\bdouble\b|double\b.*\bfloat\b", re.I | re.S
 )
+
+
+def fill_new_memory(wanted: bool) -> None:
+    """Fill memory without values (`torch.empty`) with NaN; by chance it holds right numbers.
+
+    `torch.use_deterministic_algorithms` also imports torch's compiler, which takes a second.
+    """
+    torch._C._set_deterministic_algorithms(wanted, warn_only=True)
+
+
+# Each entry is a getter, a setter (stored here, as a learner may replace torch's own), and the
+# default value.
+SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any], Any], ...] = (
+    (torch.is_grad_enabled, torch.set_grad_enabled, True),
+    (torch.get_default_dtype, torch.set_default_dtype, torch.float32),
+    (torch.get_default_device, torch.set_default_device, torch.device("cpu")),
+    (torch.are_deterministic_algorithms_enabled, fill_new_memory, True),
+    (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly, False),
+)
+
+
+@contextmanager
+def standard_torch() -> Iterator[None]:
+    """Use torch's default settings inside; restore the previous settings afterwards.
+
+    These may be those of a learner's notebook.
+    """
+    before = [read() for read, _, _ in SETTINGS]
+    standard = [standard for _, _, standard in SETTINGS]
+    if before != standard:
+        switch(standard)
+    try:
+        yield
+    finally:
+        switch(before)
+
+
+def switch(values: list) -> None:
+    """Set only the values that differ, because most settings never change and some are slow."""
+    for (read, write, _), value in zip(SETTINGS, values, strict=True):
+        if read() != value:
+            write(value)
 
 
 @standard_torch()

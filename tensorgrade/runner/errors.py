@@ -68,10 +68,10 @@ def meant_name(error: BaseException, frame: FrameType) -> str:
     name: object = getattr(error, "name", None)
     places: list[Iterable[str]] = []
     if isinstance(error, NameError):
-        own = (f"self.{one}" for one in names_of(frame.f_locals.get("self")))
+        own = (f"self.{one}" for one in held_by(frame.f_locals.get("self")))
         places = [frame.f_locals, own, frame.f_globals]
     elif isinstance(error, AttributeError):
-        places = [names_of(error.obj), dir(type(error.obj))]
+        places = [held_by(error.obj), dir(type(error.obj))]
     elif found := re.search(r"(\S+)\(\) got an unexpected keyword argument '(\w+)'", str(error)):
         name, places = found[2], [parameters_called(found[1], frame)]
     wrong = name[:LONGEST] if isinstance(name, str) else ""
@@ -82,14 +82,18 @@ def meant_name(error: BaseException, frame: FrameType) -> str:
     return ""
 
 
-def names_of(value: object) -> list[str]:
-    """Return the names of an object's attributes, those of a module's parts included."""
+def held_by(value: object) -> dict[str, object]:
+    """Return an object's attributes by name, those of a module's parts included.
+
+    They are looked up in dicts, because reading one can run code of the learner.
+    """
     try:
         held = object.__getattribute__(value, "__dict__")
     except AttributeError:
-        return []
+        return {}
     parts = (held.get(one) for one in ("_parameters", "_buffers", "_modules"))
-    return [name for part in (held, *parts) if isinstance(part, dict) for name in part]
+    dicts = [part for part in (held, *parts) if isinstance(part, dict)]
+    return {name: of for part in reversed(dicts) for name, of in part.items()}
 
 
 def parameters_called(called: str, frame: FrameType) -> list[str]:
@@ -135,7 +139,8 @@ def values_in(frame: FrameType, source: str) -> dict[str, dict | list]:
     dtypes: dict[str, str] = {}
     empty: list[str] = []
     for name in dict.fromkeys(re.findall(r"(?<![.\w])(?:self\.)?[A-Za-z_]\w*", source)):
-        there, value = value_of(name, frame)
+        held = held_by(frame.f_locals.get("self")) if name.startswith("self.") else frame.f_locals
+        there, value = name.removeprefix("self.") in held, held.get(name.removeprefix("self."))
         if isinstance(value, tensors) and not value.is_nested:
             sizes[name] = list(value.shape)
             dtypes[name] = str(value.dtype).removeprefix("torch.")
@@ -147,23 +152,6 @@ def values_in(frame: FrameType, source: str) -> dict[str, dict | list]:
     kept = sorted(sizes, key=lambda name: isinstance(sizes[name], int))[:MOST_SIZES]
     first = {name: size for name, size in sizes.items() if name in kept}
     return {"sizes": first, "dtypes": dtypes, "empty": empty[:MOST_SIZES]}
-
-
-def value_of(name: str, frame: FrameType) -> tuple[bool, object]:
-    """Return (True, value) of a local name or of an attribute of `self`; else (False, None).
-
-    Attributes are looked up in dicts, because reading one can run code of the learner.
-    """
-    if not name.startswith("self."):
-        return name in frame.f_locals, frame.f_locals.get(name)
-    try:
-        held = object.__getattribute__(frame.f_locals.get("self"), "__dict__")
-    except AttributeError:
-        return False, None
-    for names in (held, held.get("_buffers", {}), held.get("_parameters", {})):
-        if isinstance(names, dict) and name[len("self.") :] in names:
-            return True, names[name[len("self.") :]]
-    return False, None
 
 
 def text_of(error: BaseException) -> str:

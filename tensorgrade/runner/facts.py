@@ -52,16 +52,6 @@ def spans(text: str) -> list[tuple[list[str], int, int]]:
     return sorted(found, key=lambda span: span[1])
 
 
-def parts(source: str) -> list[tuple[list[str], str]]:
-    """Return (names, text) of each top-level statement or block.
-
-    >>> parts("x = 1\\ndef f():\\n    return x")
-    [(['x'], 'x = 1'), (['f'], 'def f():\\n    return x')]
-    """
-    lines = source.split("\n")
-    return [(names, "\n".join(lines[first - 1 : last])) for names, first, last in spans(source)]
-
-
 class Named(NamedTuple):
     """The names in one part of a text.
 

@@ -12,21 +12,12 @@ import linecache
 import sys
 import types
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
 
 from .errors import OutOfTime, describe_error
 from .syntax import DEFINITIONS, bound_names, branches, pieces, statements
 
 FUTURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 OWN_TOOLS = "tensorgrade"
-
-
-@dataclass
-class Problem:
-    """The names and the error of one statement of the file that could not be used."""
-
-    names: list[str]
-    error: dict
 
 
 def load_module(
@@ -38,6 +29,7 @@ def load_module(
 ) -> tuple[types.ModuleType, list[dict]]:
     """Return a module made from the learner's source, and the problems that occurred.
 
+    A problem has the names and the error of a statement that could not be used.
     definitions_only: run only imports, functions, classes and literal assignments. This is the
         second attempt for a file whose other code hangs or ends the process.
     alone: the statements to run instead of the source's own, if one of its definitions runs alone.
@@ -59,8 +51,8 @@ def load_module(
         [f"{line}\n" for line in source.split("\n")],
         filename,
     )
-    broken = [(part.names, part.error) for part in pieces(source) if part.error and alone is None]
-    problems = [Problem(names, describe_error(error, filename)) for names, error in broken]
+    broken = [part for part in pieces(source) if part.error and alone is None]
+    problems = [problem(part.names, part.error, filename) for part in broken if part.error]
     # A type hint may name something undefined without making its definition fail.
     flags = FUTURES["annotations"]
     for statement in statements(source) if alone is None else alone:
@@ -68,7 +60,7 @@ def load_module(
             flags |= sum(FUTURES.get(alias.name, 0) for alias in statement.names)
         if not definitions_only or is_definition(statement):
             run(statement, module, filename, flags, problems)
-    return module, [asdict(problem) for problem in problems]
+    return module, problems
 
 
 def run(
@@ -76,7 +68,7 @@ def run(
     module: types.ModuleType,
     filename: str,
     flags: int,
-    problems: list[Problem],
+    problems: list[dict],
 ) -> None:
     """Run one top-level statement; if it fails, remove the names it would have bound."""
     try:
@@ -86,9 +78,14 @@ def run(
         raise
     except BaseException as error:  # exit(), KeyboardInterrupt and the like must not end grading
         names = bound_names(statement)
-        problems.append(Problem(names, describe_error(error, filename)))
+        problems.append(problem(names, error, filename))
         for name in names:
             module.__dict__.pop(name, None)
+
+
+def problem(names: list[str], error: BaseException, filename: str) -> dict:
+    """Return a problem for JSON."""
+    return {"names": names, "error": describe_error(error, filename)}
 
 
 def defined_names(module: types.ModuleType) -> list[str]:

@@ -6,16 +6,17 @@ module fit modules of any size. A name of the stub is never moved. Numbers in li
 they keep their order.
 """
 
+import inspect
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, islice, product
 from typing import Any
 
-from .binding import BY_NAME, POSITIONAL, Parameters
+from torch import nn
 
 MOST = 24  # assignments that are tried
 MOST_ORDERS = 5040  # orders of one level that are compared
@@ -48,6 +49,10 @@ SYNONYMS = {
 MEANINGS = {word: asked for asked, words in SYNONYMS.items() for word in words.split()}
 SAY_NOTHING = {"fc", "layer", "linear", "n", "num", "number", "proj", "projection", "self", "w"}
 
+Parameters = Mapping[str, inspect.Parameter]
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+BY_NAME = inspect.Parameter.KEYWORD_ONLY
+REST, NAMED_REST = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
 Shapes = Mapping[str, Any]  # the shape of each tensor, by dotted name, in the order of creation
 Parts = dict[str, dict[str, str]]  # the shapes inside of each part, by the part's name
 Pairs = tuple[tuple[str, str], ...]  # (the stub's name, the learner's name)
@@ -141,7 +146,6 @@ def argument_ways(asked: Sequence[str], parameters: Parameters) -> list[dict[str
     The one with more of the stub's own names comes first. Arguments that have no partner go to
     `*args` and `**kwargs`.
 
-    >>> from .binding import parameters_of
     >>> argument_ways(["x", "dim"], parameters_of(lambda rows, axis=0: 0))
     [{'x': 'rows', 'dim': 'axis'}]
     >>> argument_ways(["x", "dim"], parameters_of(lambda dim, rows: 0))
@@ -150,6 +154,63 @@ def argument_ways(asked: Sequence[str], parameters: Parameters) -> list[dict[str
     places = tuple(name for name, one in parameters.items() if one.kind in POSITIONAL)
     alone = tuple(name for name, one in parameters.items() if one.kind == BY_NAME)
     return [dict(way) for way in ways_of(tuple(asked), places, alone)]
+
+
+def parameters_of(function: Callable) -> Parameters:
+    """Return the parameters of a function, a class or a module; nothing if Python cannot tell.
+
+    A call of a module runs its `forward`.
+    """
+    code = function.forward if isinstance(function, nn.Module) else function
+    try:
+        return inspect.signature(code).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def bound(
+    function: Callable,
+    parameters: Parameters,
+    assigned: Mapping[str, str],
+    arguments: Mapping[str, Any],
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the positional and the named arguments of a call.
+
+    assigned: the learner's parameter for each of the stub's. arguments: by the stub's names, in the
+    stub's order.
+    Raises TypeError if no parameter can take one of them.
+    """
+    values = {assigned[name]: value for name, value in arguments.items() if name in assigned}
+    rest = {name: value for name, value in arguments.items() if name not in assigned}
+    first = []
+    for name, parameter in parameters.items():
+        if parameter.kind not in POSITIONAL or name not in values:
+            break
+        first.append(values.pop(name))
+    # A module class without an `__init__` has torch's own, whose `*args` accept nothing.
+    bare = inspect.isclass(function) and function.__init__ is nn.Module.__init__
+    if rest and takes(parameters, REST) and not bare:
+        return [*first, *rest.values()], values
+    if rest and not takes(parameters, NAMED_REST):
+        raise TypeError(no_parameters(function, list(rest)))
+    return first, values | rest
+
+
+def takes(parameters: Parameters, kind: Any) -> bool:
+    """Return True if there is a parameter of a kind, such as `*arguments`."""
+    return any(parameter.kind == kind for parameter in parameters.values())
+
+
+def no_parameters(function: Callable, names: list[str]) -> str:
+    """Return a message that names all parameters that a function or constructor lacks.
+
+    >>> no_parameters(dict, ["size", "width"])
+    "__init__() has no parameters 'size' and 'width'"
+    """
+    called = "__init__" if inspect.isclass(function) else getattr(function, "__name__", "it")
+    *first, last = [f"'{name}'" for name in names]
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{called}() has no parameter{'s' * bool(first)} {listed}"
 
 
 @lru_cache(maxsize=1000)

@@ -36,8 +36,7 @@ from .syntax import (
 
 PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
 # This matches a line without its indentation, which would make matching quadratic in its length.
-ESCAPED = re.compile(r"[%!?].*|.*\?|[\w, .]+=\s*[%!].*")
-MOST_REPAIRS = 20
+ESCAPED = re.compile(r"%{1,2}\w.*|[!?].*|[\w.*]+\?+|[\w, .]+=\s*(?:%\w|!).*")
 MOST_CHARACTERS = 1 << 18
 
 
@@ -237,9 +236,6 @@ def without_indentation(source: str) -> str:
 def without_magics(source: str) -> str:
     """Return a cell without IPython's own syntax: `%magics`, `!shell` lines and `help?`.
 
-    Only lines that do not parse are replaced, so that a line of a formula may begin with `%`. If
-    there are more than MOST_REPAIRS such lines, all lines that look like IPython's are replaced.
-
     >>> without_magics("%time f()\\nx = 7 \\\\\\n  % 4\\n!ls")
     'pass\\nx = 7 \\\\\\n  % 4\\npass'
     """
@@ -248,18 +244,9 @@ def without_magics(source: str) -> str:
         if lines[0][2:].split(" ")[0].strip() not in PYTHON_MAGICS:
             return "\n" * source.count("\n")
         lines[0] = ""
-    for _ in range(MOST_REPAIRS):
-        error = piece("\n".join(lines)).error
-        at = (error.lineno or 0) - 1 if isinstance(error, SyntaxError) else -1
-        if not 0 <= at < len(lines) or not is_escaped(lines[at]):
-            return "\n".join(lines)
-        lines[at] = passed_over(lines[at])
-    return "\n".join(passed_over(line) if is_escaped(line) else line for line in lines)
-
-
-def is_escaped(line: str) -> bool:
-    """Return True if a line that is not Python may be IPython's own syntax."""
-    return bool(ESCAPED.fullmatch(line.lstrip()))
+    if not piece("\n".join(lines)).error:
+        return "\n".join(lines)
+    return "\n".join(passed_over(one) if ESCAPED.fullmatch(one.lstrip()) else one for one in lines)
 
 
 def passed_over(line: str) -> str:

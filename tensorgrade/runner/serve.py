@@ -1,6 +1,5 @@
 """Answer the trusted side's requests over a stream: `look` runs no learner code, `run` does."""
 
-import ast
 import inspect
 import os
 import pdb
@@ -9,8 +8,8 @@ import sys
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from io import StringIO
@@ -18,10 +17,8 @@ from typing import Any, BinaryIO
 
 import torch
 
-from .binding import parameters_of
 from .case_runner import CaseRunner, Reply
-from .cases import run_case
-from .edits import Edit, edits, holds
+from .cases import run_case, standard_torch
 from .errors import OutOfTime, describe_error
 from .facts import (
     changes,
@@ -33,16 +30,14 @@ from .facts import (
 )
 from .instrumentation import OperationCounter
 from .loading import called_by, defined_names, load_module, read_from_outside
-from .names import Assignment, argument_ways
+from .names import Assignment, argument_ways, parameters_of
 from .reading import source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
-from .step import decode
-from .torch_state import standard_torch
+from .step import Step
 from .tracing import Recorder
 from .wire import pack, receive, send, unpack
 
 SPENT, WAITED = "", "waited"  # the text of an OutOfTime that processor time or the clock raised
-SECONDS_OF_A_TRY = 0.5
 MOST_WARNINGS, LONGEST_WARNING = 20, 200
 SECONDS_OF_LOOKING = 2
 
@@ -114,7 +109,7 @@ def answer(
     """Return the reply to a request, and the session for the next one.
 
     `look` reads a learner's files and runs nothing. `run` loads a program if it holds one, and else
-    runs a case on the program that is loaded, or tries small edits of it or names on the case.
+    runs a case on the program that is loaded, or on variants of it.
     """
     if asked["do"] == "look":
         return (look(asked, tensors), {}), session
@@ -125,10 +120,8 @@ def answer(
             reply: Reply = {"loaded": told}, {}
         elif session is None:
             raise ValueError("the first request to run holds a program")
-        elif "edits" in asked:
-            reply = try_edits(session, asked, tensors)
-        elif "names" in asked:
-            reply = try_names(session, asked, tensors)
+        elif "names" in asked or "definitions" in asked:
+            reply = try_variants(session, asked, tensors)
         else:
             reply = run_in_time(session, asked, tensors)
     reply[0]["warned"] = warnings_in(session.source.filename, caught)
@@ -162,32 +155,22 @@ def look(asked: dict, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
 
 
 def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
-    """Return the facts that are reported about a text before it runs.
+    """Return the facts that are reported about a text before it runs, those that take longest last.
+
+    They stop if they take too much processor time. Elapsed time does not count, because it depends
+    on other programs, and a find-the-bug answer without facts earns nothing.
 
     exercises: by name, the given code of a find-the-bug exercise.
     """
     given = {name: code for name, code in exercises.items() if code}
-    return {
-        "changes": in_time(lambda: changes(text, given), {}),
-        "spans": in_time(lambda: spans(text), []),
-        "names": in_time(lambda: foreign_names(text, exercises), {}),
-        "idle": in_time(lambda: idle_lines(text), []),
-        "early": in_time(lambda: early_returns(text), []),
-    }
-
-
-def in_time(look: Callable[[], Any], nothing: Any) -> Any:
-    """Return the result of examining a text.
-
-    Return `nothing` if that takes too much processor time, or if the text cannot be parsed. Elapsed
-    time does not count, because it depends on other programs, and a find-the-bug answer without
-    facts earns nothing.
-    """
-    try:
-        with seconds(SECONDS_OF_LOOKING, processor=True):
-            return look()
-    except (OutOfTime, *UNPARSABLE):
-        return nothing
+    facts: dict[str, Any] = {}
+    with suppress(OutOfTime, *UNPARSABLE), seconds(SECONDS_OF_LOOKING, processor=True):
+        facts["spans"] = spans(text)
+        facts["idle"] = idle_lines(text)
+        facts["early"] = early_returns(text)
+        facts["names"] = foreign_names(text, exercises)
+        facts["changes"] = changes(text, given)
+    return facts
 
 
 def load(asked: dict) -> tuple[Session, dict]:
@@ -261,7 +244,7 @@ def run(
 
     The other side refuses larger replies, so of a larger tensor only the shape is reported.
     """
-    header, results = run_case(runner, [*map(decode, case["steps"])], tensors)
+    header, results = run_case(runner, [Step(**one) for one in case["steps"]], tensors)
     for name in [name for name, tensor in results.items() if tensor.nbytes > most_bytes]:
         sizes = "×".join(map(str, results.pop(name).shape))
         header["values"][name] = {"type": f"huge {sizes} tensor", "json": None}
@@ -285,67 +268,29 @@ def run_in_time(session: Session, case: dict, tensors: dict[str, torch.Tensor]) 
         return {"id": case["id"], "values": {}, "facts": {}, "error": error}, {}
 
 
-def try_edits(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -> Reply:
-    """Run a case on small edits of a definition, as long as there is time.
-
-    Edits of the given line come first. Edits that take too long or raise an error are not reported.
-    """
-    wanted, runner, source = asked["edits"], session.runner, session.source
-    # Processor time, so that other programs do not change how many edits are tried.
-    until = time.process_time() + wanted["seconds"]
+def try_variants(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -> Reply:
+    """Run a case with each variant of a program, as long as there is time."""
+    steps = [Step(**one) for one in asked["steps"]]
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
-    portion = wanted["first"], wanted["most"]
-    steps = [*map(decode, asked["steps"])]
-    for edit in edits(source.text, wanted["name"], wanted["line"], *portion):
-        if time.process_time() > until:
-            break
-        module = edited(runner, edit, source.filename)
-        if module is None:
-            continue
-        try:
-            with seconds(SECONDS_OF_A_TRY), silenced():
-                header, found = run_case(runner.on(module), steps, tensors)
-        except OutOfTime:
-            continue
-        if header["error"] is None:
+    with suppress(OutOfTime), seconds(asked["seconds"], processor=True), silenced():
+        for runner in variants(session, asked):
+            header, found = run_case(runner, steps, tensors)
             results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
-            told = {"line": edit.line, "text": edit.text}
-            tries.append(told | header)
+            tries.append(header)
     return {"id": asked["id"], "tries": tries}, results
 
 
-def try_names(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -> Reply:
-    """Run a case with each of these assignments of names, as long as there is time."""
-    until = time.process_time() + session.limits[0]
-    steps = [*map(decode, asked["steps"])]
-    tries: list[dict] = []
-    results: dict[str, torch.Tensor] = {}
-    for names in asked["names"]:
-        if session.limits[0] and time.process_time() > until:
-            break
-        runner = replace(session.runner, assigned=Assignment(**names), deciding=True)
-        try:
-            with seconds(session.limits[0], processor=True), silenced():
-                header, found = run_case(runner, steps, tensors)
-        except OutOfTime:
-            break
-        results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
-        tries.append(header)
-    return {"id": asked["id"], "tries": tries}, results
-
-
-def edited(runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleType | None:
-    """Return the module with an edit of one of its definitions; None if that fails."""
-    new = types.ModuleType(runner.module.__name__)
-    new.__dict__.update(vars(runner.module))
-    try:
-        for node in ast.parse(edit.definition).body:
-            if holds(node, edit.line):
-                exec(compile(ast.Module([node], []), filename, "exec"), new.__dict__)
-    except Exception:
-        return None
-    return new
+def variants(session: Session, asked: dict) -> Iterator[CaseRunner]:
+    """Yield the program with each assignment of names, and with each text of a definition."""
+    for names in asked.get("names", ()):
+        yield replace(session.runner, assigned=Assignment(**names), deciding=True)
+    for code in asked.get("definitions", ()):
+        module = types.ModuleType(session.runner.module.__name__)
+        module.__dict__.update(vars(session.runner.module))
+        with suppress(Exception):  # otherwise the program's own definition stays
+            exec(compile(code, session.source.filename, "exec"), module.__dict__)
+        yield replace(session.runner, module=module)
 
 
 @contextmanager

@@ -40,14 +40,5 @@ class Step:
         return replace(self, options=self.options | coarse)
 
     def encode(self) -> dict[str, Any]:
-        """Return the step as a dict for JSON, without empty fields."""
+        """Return the step as a dict for JSON, without empty fields; Step(**told) reads it."""
         return {name: value for name, value in vars(self).items() if value}
-
-
-def decode(told: dict[str, Any]) -> Step:
-    """Return the step that `Step.encode` wrote.
-
-    >>> decode(Step("mode", on="object0", options={"training": True}).encode()).options
-    {'training': True}
-    """
-    return Step(**told)

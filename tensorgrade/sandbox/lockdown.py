@@ -8,7 +8,6 @@ Only the standard library is imported here.
 import ctypes
 import os
 import signal
-import stat
 import struct
 from typing import Any
 
@@ -52,7 +51,7 @@ def lock_in(kind: str, limits: dict[str, int], readable: list[str], calls: bytes
     os.setsid()  # a signal to the own group reaches nobody else
     if kind == AS_NOBODY:
         become_nobody()
-    die_with_parent()
+    prctl(DIE_WITH_PARENT, signal.SIGKILL)  # a change of the user would undo it
     set_limits(limits)
     if kind == NONE:
         return
@@ -69,11 +68,6 @@ def become_nobody() -> None:
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
     prctl(DUMPABLE, 0)
-
-
-def die_with_parent() -> None:
-    """End when the fork server ends. A change of the user undoes this."""
-    prctl(DIE_WITH_PARENT, signal.SIGKILL)
 
 
 def set_limits(limits: dict[str, int]) -> None:
@@ -116,14 +110,12 @@ def restrict_files(readable: list[str]) -> None:
 
 def allow(rules: int, path: str, rights: int) -> None:
     """Allow the use of a path and of what is below it; skip a missing path."""
-    try:
+    if os.path.exists(path):
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    if not stat.S_ISDIR(os.fstat(opened).st_mode):
-        rights &= ~READ_FOLDER  # the kernel refuses rights over folders on a file
-    system_call(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", rights, opened), 0)
-    os.close(opened)
+        if not os.path.isdir(path):
+            rights &= ~READ_FOLDER  # the kernel refuses rights over folders on a file
+        system_call(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", rights, opened), 0)
+        os.close(opened)
 
 
 def landlock_version() -> int:
@@ -131,18 +123,11 @@ def landlock_version() -> int:
     return system_call(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
 
 
-class Program(ctypes.Structure):
-    """A filter in the kernel's form: the number of its instructions, and their address."""
-
-    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
-
-
 def filter_calls(code: bytes) -> None:
     """Install a filter on system calls; the kernel applies it at once."""
     buffer = ctypes.create_string_buffer(code, len(code))
-    program = Program(len(code) // 8, ctypes.addressof(buffer))
-    mode = ctypes.c_ulong(FILTER_MODE)
-    checked(LIBC.prctl(SET_SECCOMP, mode, ctypes.byref(program), 0, 0))
+    program = struct.pack("HP", len(code) // 8, ctypes.addressof(buffer))  # struct sock_fprog
+    checked(LIBC.prctl(SET_SECCOMP, ctypes.c_ulong(FILTER_MODE), program, 0, 0))
 
 
 def prctl(option: int, value: int) -> None:

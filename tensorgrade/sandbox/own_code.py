@@ -5,14 +5,12 @@ On other systems, one process is reused until it hangs.
 """
 
 import os
-import queue
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from subprocess import DEVNULL, PIPE
+from threading import Timer
 from typing import Any
 
 from ..course import Limits
@@ -38,9 +36,7 @@ QUIET_TORCH = {k: v for k, v in ENVIRONMENT.items() if k not in ("PATH", "LANG")
 
 def fork_server(limits: Limits) -> Any:
     """Return a server for a process with threads. Raises NotStarted."""
-    if CAN_FORK:
-        return ForkServer(limits, locked=False)
-    return ReusedProcess()
+    return ForkServer(limits, locked=False) if CAN_FORK else ReusedProcess()
 
 
 def own_forks(limits: Limits, begin: Callable[[], object] = lambda: None) -> Any:
@@ -89,9 +85,10 @@ class OwnChild(Child):
 
 
 class ReusedProcess:
-    """One process for learner code, used as a fork server and replaced if it hangs.
+    """One process for learner code, used as a fork server.
 
-    It needs neither fork nor signals, nor sockets that only some systems have.
+    A new one replaces it if it ends. It needs neither fork nor signals, nor sockets that only some
+    systems have.
     """
 
     isolation = NONE
@@ -105,28 +102,32 @@ class ReusedProcess:
         self.process = subprocess.Popen(
             command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
         )
-        self.replies: queue.Queue[bytes | None] = queue.Queue()
-        self.ready, self.waiting = False, False
-        threading.Thread(target=self.read, args=(self.process, self.replies), daemon=True).start()
-
-    @staticmethod
-    def read(process: subprocess.Popen[bytes], replies: queue.Queue) -> None:
-        """Queue its messages from a thread, as some systems cannot poll pipes; the last is None."""
-        assert process.stdout is not None
-        while (message := receive(process.stdout)) is not None:
-            replies.put(message)
-        replies.put(None)
+        self.owed = True  # a message: at first, that it is ready
 
     def fork(self, budget: Budget | None = None) -> "Turn":
         """Return a turn with the process, once it is ready. Raises NotStarted."""
-        if self.waiting or self.process.poll() is not None:
-            self.close()
+        if self.process.poll() is not None:
             self.start()
-        with suppress(queue.Empty):
-            self.ready = self.ready or self.replies.get(timeout=LONGEST_START) is not None
-        if not self.ready:
+        if self.owed and self.next_message(LONGEST_START) is None:
             raise NotStarted("the process that runs your code did not start")
         return Turn(self, budget or Budget())
+
+    def next_message(self, seconds: float) -> bytes | None:
+        """Return the next message; None if the process ends, or is ended after these seconds.
+
+        Some systems cannot wait for a pipe for a limited time, so a thread ends the process.
+        """
+        assert self.process.stdout is not None
+        clock = Timer(seconds, self.process.kill)
+        clock.start()
+        try:
+            message = receive(self.process.stdout)
+        finally:
+            clock.cancel()
+        if message is None:
+            self.close()  # so that the next turn starts another one
+        self.owed = False
+        return message
 
     def close(self) -> None:
         """Kill the process, whatever it is doing."""
@@ -144,23 +145,20 @@ class Turn:
         """Send one message. Raises TimedOut or Ended."""
         assert self.reused.process.stdin is not None
         with self.budget.within(seconds):
-            self.reused.waiting = True
+            self.reused.owed = True
             send(self.reused.process.stdin, message)
 
     def receive(self, seconds: float, most_bytes: int) -> bytes:
         """Return the next message. Raises TimedOut, or Ended, also if the message is too large."""
         with self.budget.within(seconds) as deadline:
-            try:
-                reply = self.reused.replies.get(timeout=deadline - time.monotonic())
-            except queue.Empty:
-                raise TimedOut from None
+            reply = self.reused.next_message(deadline - time.monotonic())
+            if reply is None and time.monotonic() >= deadline:
+                raise TimedOut
             if reply is None or len(reply) > most_bytes:
                 raise Ended
-        self.reused.waiting = False
         return reply
 
     def close(self) -> None:
-        """Replace the process if it still owes a reply; otherwise leave it running."""
-        if self.reused.waiting:
+        """End the process if it still owes a reply; otherwise leave it running."""
+        if self.reused.owed:
             self.reused.close()
-            self.reused.start()

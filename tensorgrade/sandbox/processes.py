@@ -5,17 +5,19 @@ import os
 import signal
 import socket
 import subprocess
+import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from typing import Any, Self
 
 from ..course import CourseError, Limits
 from ..runner.wire import LENGTH
-from .readable import interpreter, readable_paths, site_folders
 
 PACKAGE = Path(__file__).resolve().parents[1]
 DID_NOT_START = "the process that runs learner code did not start"
@@ -91,17 +93,15 @@ class Budget:
         return self.left <= 0
 
     @property
-    def full(self) -> bool:
-        """Return True if a reply was refused because all replies together were too large."""
-        return self.bytes_left <= 0
+    def is_over(self) -> bool:
+        """Return True if no time is left, or if the replies were too large together."""
+        return self.used_up or self.bytes_left <= 0
 
-    def takes(self, count: int) -> bool:
-        """Subtract the size of a reply, and return True if bytes are left then.
-
-        After a reply that is too large, no bytes are left, so all further ones are refused.
-        """
-        self.bytes_left = self.bytes_left - count if count <= self.bytes_left else 0
-        return self.bytes_left > 0
+    def take(self, count: int) -> None:
+        """Subtract the size of a reply. Raises Ended, now and from then on, if it is too large."""
+        self.bytes_left -= count
+        if self.bytes_left <= 0:
+            raise Ended
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[float]:
@@ -114,15 +114,11 @@ class Budget:
             if self.used_up:
                 raise TimedOut
             yield begun + min(seconds, self.left)
-        except (TimeoutError, TimedOut):
+        except (TimedOut, Ended, OSError) as error:
             self.lost = True
-            raise TimedOut from None
-        except Ended:
-            self.lost = True
+            if isinstance(error, OSError):
+                raise (TimedOut if isinstance(error, TimeoutError) else Ended) from None
             raise
-        except OSError:
-            self.lost = True
-            raise Ended from None
         finally:
             self.left -= time.monotonic() - begun
 
@@ -158,8 +154,9 @@ class Child:
             (length,) = LENGTH.unpack(self.exactly(LENGTH.size, deadline))
             if not length:
                 raise OutOfMemory
-            if length > most_bytes or not self.budget.takes(length):
+            if length > most_bytes:  # which costs only this case
                 raise Ended
+            self.budget.take(length)
             return self.exactly(length, deadline)
 
     def exactly(self, count: int, deadline: float) -> bytes:
@@ -181,7 +178,7 @@ class Child:
         self.stream.settimeout(max(deadline - time.monotonic(), SHORTEST_WAIT))
 
     def close(self) -> None:
-        """End the process."""
+        """End the process. Whoever has forked it ends what it has started."""
         self.stream.close()
         if self.handle >= 0:
             with suppress(ProcessLookupError):
@@ -207,7 +204,6 @@ class ForkServer:
         device: str = "cpu",
         readable: Sequence[str] = (),
         program: str = "runner.serve",
-        environment: dict[str, str] | None = None,
     ):
         if not hasattr(os, "pidfd_open"):
             raise NotStarted("only Linux runs learner code in processes of its own")
@@ -215,7 +211,7 @@ class ForkServer:
         paths = [*readable_paths(), *readable]
         paths += [str(PACKAGE / name) for name in ("runner", "sandbox", program.split(".")[0])]
         self.told = (locked, program, bounds(limits, device), paths)
-        self.environment = environment_for(device) | (environment or {})
+        self.environment = environment_for(device)
         self.start()
 
     @not_started()
@@ -265,10 +261,6 @@ class ForkServer:
             self.start()
         raise NotStarted("the process that runs learner code ends again and again")
 
-    def alive(self) -> bool:
-        """Return True if the process runs."""
-        return self.process.poll() is None
-
     def close(self) -> None:
         """End the process and all its children."""
         self.control.close()
@@ -309,3 +301,36 @@ def environment_for(device: str) -> dict[str, str]:
         return ENVIRONMENT
     shown = {name: text for name, text in ENVIRONMENT.items() if name not in HIDDEN_GPUS}
     return shown | {name: os.environ[name] for name in DRIVER_VARIABLES if name in os.environ}
+
+
+def interpreter() -> str:
+    """Return the path of the real interpreter, with a virtual environment's links resolved."""
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def site_folders() -> list[str]:
+    """Return the folders that contain torch, safetensors and numpy."""
+    found = [find_spec(name) for name in ("torch", "safetensors", "numpy")]
+    origins = [spec.origin for spec in found if spec and spec.origin]
+    return list(dict.fromkeys(os.path.realpath(Path(one).parent.parent) for one in origins))
+
+
+def readable_paths() -> list[str]:
+    """Return the real paths that every child may read, to run Python and torch.
+
+    Those of the system are Debian's folder for this architecture if it exists, otherwise /usr/lib.
+    """
+    version = f"python{sysconfig.get_python_version()}"
+    shared = sysconfig.get_config_var("INSTSONAME") or ""
+    libraries = f"/usr/lib/{sysconfig.get_config_var('MULTIARCH') or ''}"
+    paths = [
+        interpreter(),
+        sysconfig.get_path("stdlib"),
+        os.path.join(sys.base_prefix, sys.platlibdir, version),
+        *([os.path.join(sysconfig.get_config_var("LIBDIR"), shared)] if ".so" in shared else []),
+        libraries if os.path.isdir(libraries) else "/usr/lib",
+        *("/etc/ld.so.cache", "/usr/lib64", "/lib64", "/usr/lib/ld-musl-x86_64.so.1"),
+        *site_folders(),
+        *("/dev/zero", "/dev/urandom", "/dev/random"),
+    ]
+    return list(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.exists(path)))

@@ -36,15 +36,14 @@ def main(control: int, locked: bool, program: str, limits: dict, readable: list[
     if "RLIMIT_AS" in limits:
         limits["RLIMIT_AS"] += own_bytes()
     sock.send(kind.encode())
-    children = set[int]()
+    children: list[int] = []
     while message := request(sock):
         asked, streams = message
-        while (ended := reaped()) is not None:
-            children.discard(ended)
+        children = [pid for pid in children if not has_ended(pid)]
         pid = os.fork()
         if pid == 0:
             serve_in_child(asked, streams[0], (kind, limits, readable, calls))
-        children.add(pid)
+        children.append(pid)
         os.close(streams[0])
         handle = os.pidfd_open(pid)  # it is let go of at the next request, so it is there
         socket.send_fds(sock, [b"%d" % pid], [handle])
@@ -62,17 +61,13 @@ def request(sock: socket.socket) -> tuple[str, list[int]] | None:
     return None
 
 
-def reaped() -> int | None:
-    """Let go of one child that has ended, and return its number; None if there is none."""
-    try:
-        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return None
-    if ended is None:
-        return None
-    end_group(ended.si_pid)  # while its number cannot be another process's
-    os.waitpid(ended.si_pid, 0)
-    return ended.si_pid
+def has_ended(pid: int) -> bool:
+    """Return True if a child has ended. Then end what it has started, and let go of it."""
+    if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        return False
+    end_group(pid)  # while its number cannot be another process's
+    os.waitpid(pid, 0)
+    return True
 
 
 def end_group(pid: int) -> None:

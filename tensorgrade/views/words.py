@@ -6,8 +6,7 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
-from ..runner.edits import definition_of
-from ..runner.syntax import first_line
+from ..runner.syntax import bound_by, definitions, first_line
 
 
 def plural(count: int, noun: str) -> str:
@@ -69,7 +68,7 @@ def definition_in(text: str, name: str) -> str:
     >>> definition_in("def f():\\n    return (2\\n\\ndef g(): 1", "f")
     'def f():\\n    return (2'
     """
-    if node := definition_of(text, name, 0):
+    if node := definitions(bound_by(text)).get(name):
         return "\n".join(text.split("\n")[first_line(node) - 1 : node.end_lineno])
     start = rf"^(?:@.*\n)*(?:async def|def|class) {re.escape(name)}\b.*"
     found = re.findall(rf"{start}(?:\n(?:[ \t)\]}}].*|))*", text, re.M)

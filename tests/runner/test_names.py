@@ -2,8 +2,14 @@
 
 import pytest
 
-from tensorgrade.runner.binding import parameters_of
-from tensorgrade.runner.names import MOST, argument_ways, names_in_stub, plausible, renamed
+from tensorgrade.runner.names import (
+    MOST,
+    argument_ways,
+    names_in_stub,
+    parameters_of,
+    plausible,
+    renamed,
+)
 
 ASKED = ["W_query", "W_key", "W_value", "out_proj"]
 

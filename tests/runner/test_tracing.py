@@ -29,18 +29,6 @@ def recorded(name, *arguments):
     return recorder, recorder.told(back), back
 
 
-def test_each_operation_has_its_line_and_its_inputs():
-    recorder, told, back = recorded("mix", torch.randn(4, 3), torch.randn(3, 3))
-    steps = told["steps"]
-    places = [at for at, step in enumerate(steps) if step[0]]
-    assert [steps[at][0] for at in places] == [[3], [4], [4], [5], [6], [7]]
-    queries, turned, scores, filled, doubled, weights = places
-    assert "queries" in steps[queries][3] and "scores" in steps[scores][3]
-    assert steps[scores][2] == [queries, turned] and steps[filled][2][0] == scores
-    assert steps[doubled][2][0] == filled and steps[weights][2][0] == doubled
-    assert told["returned"] == [weights] and torch.equal(recorder.values[weights], back)
-
-
 def test_a_value_is_kept_as_it_was_before_it_changed_in_place():
     recorder, told, _ = recorded("mix", torch.randn(4, 3), torch.randn(3, 3))
     filled = next(at for at, step in enumerate(told["steps"]) if step[1] == "__setitem__")

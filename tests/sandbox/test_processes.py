@@ -27,8 +27,9 @@ from tensorgrade.sandbox.processes import (
     TimedOut,
     bounds,
     environment_for,
+    interpreter,
+    readable_paths,
 )
-from tensorgrade.sandbox.readable import interpreter, readable_paths
 from tensorgrade.sources.program import Program, Source
 
 from ..support import ROOT, needs
@@ -110,6 +111,19 @@ def bound(pid: int, number: int) -> int:
     return resource.prlimit(pid, number)[0]
 
 
+@pytest.mark.slow
+def test_environment_and_open_files_of_a_child_say_nothing(server):
+    with closing(Lab(server, LIMITS)) as lab:
+        lab.load(Program("a", Source("def f(): pass", "a.py")))
+        (channel,) = lab.running.values()
+        environment = Path(f"/proc/{server.process.pid}/environ").read_bytes().split(b"\0")
+        names = {entry.split(b"=")[0].decode() for entry in environment if entry}
+        assert names <= set(processes.ENVIRONMENT) | {"PWD", "LC_CTYPE", "HOME"}, names
+        links = [link.readlink() for link in Path(f"/proc/{channel.child.pid}/fd").iterdir()]
+        kinds = ("socket:", "/dev/null", "pipe:", "anon_inode:")
+        assert all(str(link).startswith(kinds) for link in links), links
+
+
 # --- how processes end ---------------------------------------------------------------------------
 
 
@@ -149,7 +163,7 @@ def test_children_end_with_their_server_and_a_new_one_is_started(server):
         children[1].receive(5, MOST)
     assert children[1].budget.lost and not children[2].budget.lost
     assert loaded(server, "def f(): pass").names == ("f",)
-    assert server.alive() and server.process.pid != before
+    assert is_running(server.process.pid) and server.process.pid != before
     for child in children:
         child.close()
 
@@ -245,21 +259,13 @@ def test_any_pieces(pieces):
         child.close()
 
 
-@given(st.binary(min_size=1, max_size=300), st.integers(1, 40))
-def test_message_in_any_pieces(body, step):
-    """How a message is cut into pieces makes no difference."""
-    whole = LENGTH.pack(len(body)) + body
-    child, _ = child_that_sends([whole[i : i + step] for i in range(0, len(whole), step)])
-    assert child.receive(1, MOST) == body
-    child.close()
-
-
 @given(st.integers(MOST + 1, (1 << 64) - 1))
 def test_too_long_is_refused_at_once(length):
     """A length over the bound ends the exchange before a byte of it is read or stored."""
     child, theirs = child_that_sends([LENGTH.pack(length)], closes=False)
     with pytest.raises(Ended):
         child.receive(60, MOST)
+    assert not child.budget.is_over, "other cases may go on"
     theirs.close()
     child.close()
 
@@ -312,5 +318,9 @@ def test_children_of_one_submission_share_its_seconds():
 
 def test_a_budget_takes_no_reply_after_one_that_does_not_fit():
     budget = Budget(reply_bytes=10)
-    assert budget.takes(6) and not budget.full
-    assert not budget.takes(5) and budget.full and not budget.takes(1)
+    budget.take(6)
+    assert not budget.is_over
+    for size in (5, 1):
+        with pytest.raises(Ended):
+            budget.take(size)
+        assert budget.is_over

@@ -1,7 +1,4 @@
-"""Small edits of a learner's definition, one of which may fix it.
-
-They are computed from its text in the learner's process, where parsing the text is safe.
-"""
+"""Small edits of a definition: `review` looks among them for a mistake of the learner."""
 
 import ast
 from collections.abc import Iterator
@@ -9,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeGuard
 
-from .source import Text
-from .syntax import first_line, is_text, statements
+from ..runner.source import Text
+from ..runner.syntax import bound_by, definitions, first_line, is_text
 
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
 OPERATORS = {
@@ -58,91 +55,45 @@ MISSING = (
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit of one definition.
+    """An edit of one definition. Its text is computed when it is needed, as there are thousands.
 
-    line: its line. text: the whole file with the edit. above, below: the number of lines above and
-    below the edited definition.
+    line: its line. of: the definition. places: the start and end of each replaced piece, and its
+    new text.
     """
 
     line: int
-    text: str
-    above: int = 0
-    below: int = 0
+    of: "Definition"
+    places: tuple[tuple[int, int, str], ...]
 
     @property
-    def definition(self) -> str:
-        """Return the definition alone, on the same lines as in the file."""
-        lines = self.text.split("\n")
-        return "\n" * self.above + "\n".join(lines[self.above : len(lines) - self.below])
+    def text(self) -> str:
+        """Return the whole file with the edit."""
+        return self.of.text.put(self.places)
+
+    @property
+    def code(self) -> str:
+        """Return the edited definition alone."""
+        return self.of.text.put(self.places, *self.of.span)
 
 
-@dataclass(frozen=True)
-class Change:
-    """An edit whose full text is not computed yet, because there are thousands and few are tried.
-
-    word: True if it replaces a name or a number. places: the start and end of each replaced piece,
-    and its new text.
-    """
-
-    line: int
-    word: bool
-    places: list[tuple[int, int, str]]
-
-
-def edits(text: str, name: str, line: int, first: int = 0, most: int | None = None) -> list[Edit]:
-    """Return edits of the definition that contains a line, otherwise of the one of that name.
-
-    Edits on that line come first, then those close to it.
-    first, most: the portion to return, because the texts of all edits of a large file would fill
-    the memory.
-    """
-    if (node := definition_of(text, name, line)) is None:
+@lru_cache(1)  # a caller asks for them in several portions
+def edits(text: str, name: str) -> list[Edit]:
+    """Return one edit of a definition for each resulting text that differs from the original."""
+    if (node := definitions(bound_by(text)).get(name)) is None:
         return []
-    made, whole = changes_of(text, name, line), Text(text)
-    chosen = made[first:] if most is None else made[first : first + most]
-    above, below = first_line(node) - 1, len(whole.lines) - (node.end_lineno or 0)
-    return [Edit(one.line, whole.put(one.places), above, below) for one in chosen]
-
-
-def definition_of(text: str, name: str, line: int) -> ast.stmt | None:
-    """Return the definition that contains a line, otherwise the one of that name that counts.
-
-    None if there is neither.
-    """
-    body = statements(text)
-    found = [node for node in body if holds(node, line)] if line else []
-    named = [node for node in body if getattr(node, "name", None) == name]
-    return next(reversed(found or named), None)
-
-
-@lru_cache(1)
-def changes_of(text: str, name: str, line: int) -> list[Change]:
-    """Return all changes of the definition (see `definition_of`), the most promising first.
-
-    They are cached, because a caller requests them in several portions.
-    """
-    node = definition_of(text, name, line)
-    made = Definition(Text(text), node).different() if node else []
-    return sorted(made, key=lambda change: distance_key(change, line)) if line else made
-
-
-def distance_key(edit: Change, line: int) -> tuple[int, bool, int]:
-    """Return a sort key: the line itself first, then its neighbours, then names and numbers."""
-    away = abs(edit.line - line)
-    return min(away, 2), away > 1 and not edit.word, away
-
-
-def holds(node: ast.stmt, line: int) -> bool:
-    """Return True if a line belongs to a definition."""
-    definition = isinstance(node, (ast.FunctionDef, ast.ClassDef))
-    return definition and node.lineno <= line <= (node.end_lineno or 0)
+    definition = Definition(Text(text), node)
+    different = {hash(edit.code): edit for edit in definition.edits()}  # texts would fill memory
+    begin, end = definition.span
+    different.pop(hash(text[begin:end]), None)
+    return list(different.values())
 
 
 class Definition:
-    """A function or a class of the text."""
+    """A function or a class of the text. span: its first and last character, with decorators."""
 
     def __init__(self, text: Text, node: ast.stmt):
         self.text, self.node = text, node
+        self.span = text.offset(first_line(node), 0), text.span(node)[1]
         walked = list(ast.walk(node))
         self.functions = [one for one in walked if isinstance(one, ast.FunctionDef)]
         own = [one for one in walked if isinstance(one, ast.Attribute) and is_self(one.value)]
@@ -150,18 +101,7 @@ class Definition:
         called = {one.func for one in walked if isinstance(one, ast.Call)}
         self.called = {one.attr for one in own if one in called}
 
-    def different(self) -> list[Change]:
-        """Return one change for each resulting text that differs from the original."""
-        begin, end = self.text.span(self.node)
-        seen, found = {hash(self.text.text[begin:end])}, []
-        for change in self.changes():
-            result = hash(self.text.put(change.places, begin, end))  # texts would fill the memory
-            if result not in seen:
-                seen.add(result)
-                found.append(change)
-        return found
-
-    def changes(self) -> Iterator[Change]:
+    def edits(self) -> Iterator[Edit]:
         """Yield all single edits, and edits of a name or a number in all its places."""
         for function in self.functions:
             names = names_in(function)
@@ -169,27 +109,29 @@ class Definition:
                 if isinstance(node, ast.expr):
                     yield from self.of_expression(node, names)
                 elif isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not is_text(node):
-                    yield self.edit(node, "pass")
+                    yield self.edit("pass", node)
             yield from self.everywhere(function, names)
 
-    def edit(self, node: ast.expr | ast.stmt, new: str, word: bool = False) -> Change:
-        return Change(node.lineno, word, [(*self.text.span(node), new)])
+    def edit(self, new: str, *nodes: ast.expr | ast.stmt) -> Edit:
+        """Return the edit that writes the same text in the place of these nodes."""
+        places = ((*self.text.span(node), new) for node in nodes)
+        return Edit(nodes[0].lineno, self, tuple(places))
 
-    def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
+    def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Edit]:
         """Yield all replacements of an expression."""
         of = self.text.of
         match node:
             case ast.Constant() if is_number(node):
                 for other in (*NUMBERS, "float('-inf')", *names):
-                    yield self.edit(node, other, word=True)
+                    yield self.edit(other, node)
             case ast.Compare(left=left, ops=[_], comparators=[right]):
                 for sign in COMPARISONS:
-                    yield self.edit(node, f"({of(left)} {sign} {of(right)})")
+                    yield self.edit(f"({of(left)} {sign} {of(right)})", node)
             case ast.Name(id=name) if name in names:
                 for other in [*names, *(f"self.{own}" for own in self.attributes)]:
-                    yield self.edit(node, other, word=True)
+                    yield self.edit(other, node)
             case ast.Subscript(value=value):
-                yield self.edit(node, of(value))
+                yield self.edit(of(value), node)
             case ast.BinOp():
                 yield from self.of_operation(node)
             case ast.Attribute():
@@ -199,58 +141,58 @@ class Definition:
         if isinstance(node, (ast.Name, ast.BinOp, ast.Call)) and not is_module(node):
             yield from self.around(node, names)
 
-    def of_operation(self, node: ast.BinOp) -> Iterator[Change]:
+    def of_operation(self, node: ast.BinOp) -> Iterator[Edit]:
         left, right = self.text.of(node.left), self.text.of(node.right)
         sign = {ast.MatMult: "@", ast.Sub: "-", ast.Div: "/"}.get(type(node.op))
         if sign:
-            yield self.edit(node, f"(({right}) {sign} ({left}))")
+            yield self.edit(f"(({right}) {sign} ({left}))", node)
         if type(node.op) in OPERATORS:
             new = f"(({left}) {OPERATORS[type(node.op)]} ({right}))"
-            yield self.edit(node, new)
+            yield self.edit(new, node)
         for part in (left, right):
-            yield self.edit(node, f"({part})")
+            yield self.edit(f"({part})", node)
 
-    def of_attribute(self, node: ast.Attribute, names: list[str]) -> Iterator[Change]:
+    def of_attribute(self, node: ast.Attribute, names: list[str]) -> Iterator[Edit]:
         if is_self(node.value) and isinstance(node.ctx, ast.Load):
             others = [f"self.{name}" for name in self.attributes]
             for other in [*others, *names]:
-                yield self.edit(node, other, word=True)
+                yield self.edit(other, node)
         for other in SIBLINGS.get(node.attr, ()):
-            yield self.edit(node, f"{self.text.of(node.value)}.{other}", word=True)
+            yield self.edit(f"{self.text.of(node.value)}.{other}", node)
         if node.attr in ("T", "mT"):
             owner = self.text.of(node.value)
-            yield self.edit(node, f"({owner}).transpose(-2, -1)", word=True)
-            yield self.edit(node, f"({owner})", word=True)
+            yield self.edit(f"({owner}).transpose(-2, -1)", node)
+            yield self.edit(f"({owner})", node)
 
-    def of_call(self, node: ast.Call) -> Iterator[Change]:
+    def of_call(self, node: ast.Call) -> Iterator[Edit]:
         called = self.text.of(node.func)
         arguments = [self.text.of(argument) for argument in node.args]
         keywords = [f"{k.arg}={self.text.of(k.value)}" for k in node.keywords if k.arg]
         if len(arguments) > 1:
             turned = [arguments[1], arguments[0], *arguments[2:]]
             new = f"{called}({', '.join(turned + keywords)})"
-            yield self.edit(node, new)
+            yield self.edit(new, node)
         for at in range(len(keywords)):
             left = keywords[:at] + keywords[at + 1 :]
-            yield self.edit(node, f"{called}({', '.join(arguments + left)})")
+            yield self.edit(f"{called}({', '.join(arguments + left)})", node)
         for more in ("dim=-1", "keepdim=True", "diagonal=1"):
             if not any(word.split("=")[0] == more.split("=")[0] for word in keywords):
                 new = f"{called}({', '.join([*arguments, *keywords, more])})"
-                yield self.edit(node, new)
+                yield self.edit(new, node)
         if arguments:
-            yield self.edit(node, f"({arguments[0]})")
+            yield self.edit(f"({arguments[0]})", node)
         if isinstance(node.func, ast.Attribute) and not is_module(node.func.value):
-            yield self.edit(node, f"({self.text.of(node.func.value)})")
+            yield self.edit(f"({self.text.of(node.func.value)})", node)
 
-    def around(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
+    def around(self, node: ast.expr, names: list[str]) -> Iterator[Edit]:
         """Yield changes that add a missing operation around a value."""
         value = self.text.of(node)
         wraps = [*MISSING, *(f"self.{name}({{}})" for name in sorted(self.called))]
         wraps += [f"({{}}) / {name} ** 0.5" for name in names if name != value]
         for wrap in wraps:
-            yield self.edit(node, wrap.replace("{}", value))
+            yield self.edit(wrap.replace("{}", value), node)
 
-    def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Change]:
+    def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Edit]:
         """Yield changes of all uses of a number, or of a name, in one function."""
         uses: dict[str, list[ast.expr]] = {}
         for node in parts(function):
@@ -258,8 +200,7 @@ class Definition:
                 uses.setdefault(self.text.of(node), []).append(node)
         for nodes in uses.values():
             for other in (NUMBERS if is_number(nodes[0]) else names) if len(nodes) > 1 else ():
-                places = [(*self.text.span(node), other) for node in nodes]
-                yield Change(nodes[0].lineno, True, places)
+                yield self.edit(other, *nodes)
 
 
 def parts(function: ast.FunctionDef) -> Iterator[ast.expr | ast.stmt]:

@@ -1,11 +1,11 @@
-"""Code that was given with a mistake: how much of it is changed, and what of a text is run."""
+"""Facts of a text that has not run: changes of given code, and names from elsewhere."""
 
 import ast
 import json
 
 import pytest
 
-from tensorgrade.runner.facts import changes, definition_alone
+from tensorgrade.runner.facts import changes, definition_alone, foreign_names
 from tensorgrade.runner.reading import source_that_counts
 
 GIVEN = '''import torch
@@ -26,11 +26,15 @@ SAME = {
     "beside broken code": f"def g(:\n    pass\n{GIVEN}",
     "defined once more": f"def f(x):\n    return 1\n{GIVEN}",
 }
+INSIDE = "\n".join(f"    {line}" for line in MENDED.splitlines())
 
 
 COUNTED = {
     **dict.fromkeys(SAME.values(), 0),
     MENDED: 1,
+    f"if True:\n{INSIDE}": 1,
+    f"try:\n{INSIDE}\nexcept ImportError:\n    y = 1\n": 1,
+    f"if unknown():\n{INSIDE}\nelse:\n{INSIDE}\n": None,
     MENDED.replace("dim, keepdim=True", "dim, True"): 2,
     GIVEN.replace("-1", "1"): 2,
     GIVEN.replace("-1", "True"): 3,
@@ -84,45 +88,54 @@ def test_a_notebook_with_the_code_that_was_given_is_not_begun(notebook, counts):
     assert found.filename == counts
 
 
-def run_alone(text: str) -> list[str]:
-    return [ast.unparse(one) for one in definition_alone(text, "f", GIVEN)]
-
-
-def test_nothing_of_a_text_is_run_beside_the_definition():
-    more = "import sys\nfrom math import *\ndef g(x): return x\nf.x = 1\nif True: f = g\n"
-    course, definition = (ast.unparse(one) for one in ast.parse(GIVEN).body)
-    assert run_alone(f"{more}{GIVEN}{more}") == [course, definition]
-
-
 def test_imports_that_the_definition_reads_are_kept():
-    text = "import torch.nn as nn\nfrom math import sin, cos\nimport os\n" + MENDED.replace(
-        "x / whole", "nn.functional.relu(x) / sin(whole)"
-    )
-    assert run_alone(text)[:-1] == [
-        "import torch",
-        "import torch.nn as nn",
-        "from math import sin, cos",
-    ]
+    text = "import torch.nn as nn\nfrom math import sin, cos\nimport os\ndef g(x): return x\n"
+    text += MENDED.replace("x / whole", "nn.functional.relu(x) / sin(whole)")
+    kept = [ast.unparse(one) for one in definition_alone(text, "f", GIVEN)][:-1]
+    assert kept == ["import torch", "import torch.nn as nn", "from math import sin, cos"]
 
 
-INSIDE = "\n".join(f"    {line}" for line in MENDED.splitlines())
+# --- names that a text does not define -----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [f"if True:\n{INSIDE}", f"try:\n{INSIDE}\nexcept ImportError:\n    y = 1\n"],
-    ids=["if", "try"],
-)
-def test_the_only_definition_counts_in_a_branch_too(text):
-    assert changes(text, {"f": GIVEN}) == {"f": 1}
-    assert run_alone(text)[-1].endswith("return x / whole")
+EXERCISES = ["softmax", "softmax_naive"]
+NAMED = {
+    "a function of torch": "import torch\ndef softmax(x): return torch.softmax(x, -1)",
+    "an import inside": "def softmax(x):\n    from torch import softmax as s\n    return s(x, -1)",
+    "everything imported": "from torch import *\ndef softmax_naive(x): return softmax(x, -1)",
+    "an alias": "import torch\ns = torch.softmax\ndef softmax(x): return s(x, -1)",
+    "a helper of a helper": "def a(x): return x.softmax(-1)\ndef b(x): return a(x)\n"
+    "def softmax(x): return b(x)",
+    "a lambda": "a = lambda x: x.softmax(-1)\ndef softmax(x): return a(x)",
+    "getattr": "import torch\ndef softmax(x): return getattr(torch, 'softmax')(x, -1)",
+    "code that never runs": "def softmax(x):\n    if 0:\n        x.softmax(-1)\n    return x",
+}
+UNNAMED = {
+    "a docstring": "def softmax(x):\n    'Not torch.softmax.'\n    return x",
+    "a text": "def softmax(x):\n    raise ValueError('softmax')",
+    "itself": "def softmax(x, again=True): return softmax(x, False) if again else x",
+    "another exercise": "def softmax(x): return x.softmax()\n"
+    "def softmax_naive(x): return softmax(x)",
+    "a variable": "def softmax_naive(x):\n    softmax = x.exp()\n    return softmax",
+    "another import of the line": "from torch import exp, softmax as s\n"
+    "def softmax(x): return exp(x)",
+    "other code of the file": "def softmax(x): return x\nprint(softmax(1), torch.softmax)",
+}
 
 
-def test_of_two_definitions_in_branches_none_counts():
-    text = f"if unknown():\n{INSIDE}\nelse:\n{INSIDE}\n"
-    assert changes(text, {"f": GIVEN}) == {} and run_alone(text) == []
+@pytest.mark.parametrize("way", NAMED)
+def test_what_a_text_takes_from_elsewhere_is_found(way):
+    found = foreign_names(NAMED[way], EXERCISES)
+    assert any("softmax" in names for names in found.values())
 
 
-@pytest.mark.parametrize("text", ["", "f = max", "f = lambda x: x", f"{GIVEN}f = max", "(", "\0"])
-def test_without_a_definition_nothing_is_run(text):
-    assert run_alone(text) == []
+@pytest.mark.parametrize("way", UNNAMED)
+def test_what_is_its_own_is_not(way):
+    found = foreign_names(UNNAMED[way], EXERCISES)
+    name = "softmax_naive" if "softmax_naive" in found else "softmax"
+    assert "softmax" not in found[name]
+
+
+def test_an_exercise_that_is_not_in_the_text_has_no_names():
+    assert foreign_names("softmax = max", EXERCISES) == {}
+    assert foreign_names("\0", EXERCISES) == foreign_names("((", EXERCISES) == {}

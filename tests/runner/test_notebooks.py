@@ -5,7 +5,6 @@ import json
 import nbformat
 import pytest
 
-from tensorgrade.runner.facts import written
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.reading import Cell, code_cells, extract, source_in
 from tensorgrade.runner.source import Unreadable
@@ -54,6 +53,12 @@ KEPT = {
     "what may take long": (
         ("import torch", "A = torch.ones(3).sum", "B = float(input())", "C = -f()"),
         "torch",
+        [],
+    ),
+    "a cell that is indented": (("  def f(x):\n      return x\n\n  y = 1",), "f y", []),
+    "a formula that begins with a percent sign": (
+        ("value = (7\n% 4)\ndef f():\n    return (7\n% 4)",),
+        "f",
         [],
     ),
     "tools of the course": (
@@ -118,30 +123,6 @@ def test_definitions_are_kept_and_the_rest_is_not(name):
 def test_no_cell_does_harm_to_another(cell):
     names, _, _ = loaded("def before():\n    pass", cell, "def after():\n    pass")
     assert {"before", "after"} <= names
-
-
-def test_what_a_notebook_takes_away_before_it_runs_a_cell_is_no_mistake():
-    names, problems, found = loaded("  def f(x):\n      return x\n\n  y = 1")
-    assert {"f", "y"} <= names and not problems
-    assert found.text.split("\n")[1] == "def f(x):"
-
-
-def test_odd_fields_cost_no_code():
-    cell = {"cell_type": "code", "source": ["def f(x):\n", "    return x"], "metadata": None}
-    text = json.dumps({"cells": [cell | {"execution_count": 0}]})
-    (found,) = code_cells(text.replace(": 0", f": {'9' * 6000}"), "a.ipynb")
-    assert (found.source, found.name) == ("def f(x):\n    return x", "1")
-
-
-def test_a_formula_that_begins_with_a_percent_sign_stays():
-    found = extract([Cell("value = (7\n% 4)\ndef f():\n    return (7\n% 4)", "1")])
-    assert "return (7\n% 4)" in found.text
-
-
-def test_the_last_definition_counts():
-    _, _, found = loaded("def f():\n    return 1", "def f():\n    return 2")
-    module, _ = load_module("cells", found.text, "cells.ipynb")
-    assert module.f() == 2
 
 
 def test_lines_are_counted_from_the_top_of_their_cell():
@@ -219,12 +200,6 @@ def test_hostile_text_ends_soon(bad):
     assert "def f" in extract([Cell(bad, "1"), Cell("def f():\n    pass", "2")]).text
 
 
-def test_written_knows_what_is_still_to_do():
-    assert written(
-        "def f():\n    return 1\nclass A:\n    def g(self):\n        raise NotImplementedError"
-    ) == {"f"}
-
-
 def test_an_exercise_in_a_branch_is_found_and_a_scratch_version_in_one_does_no_harm():
     own = Cell("if True:\n    def f(x):\n        return 1", "`f`", "f")
     scratch = Cell(
@@ -232,3 +207,65 @@ def test_an_exercise_in_a_branch_is_found_and_a_scratch_version_in_one_does_no_h
     )
     module, problems = load_module("cells", extract([own, scratch]).text, "cells.ipynb")
     assert module.f(0) == 1 and module.g and not problems
+
+
+# --- which of several definitions counts ---------------------------------------------------------
+
+STUB = "def double(x):\n    raise NotImplementedError"
+DONE = "def double(x):\n    return 2 * x"
+SCRATCH = "def double(x):\n    return 0"
+MARKS = {"nbgrader": {"solution": True, "grade_id": "double"}}
+
+
+def cell(source: str, own: bool = True, kind: str = "code") -> dict:
+    """Return a cell of a notebook. own: whether it is marked as the exercise's."""
+    return {"cell_type": kind, "source": source, "metadata": MARKS if own else {}}
+
+
+def elsewhere(source: str, kind: str = "code") -> dict:
+    """Return a cell that is marked as no exercise's."""
+    return cell(source, own=False, kind=kind)
+
+
+def doubled(*cells: dict):
+    """Return the result of `double(3)` in a notebook, and the message on the choice."""
+    content = json.dumps({"cells": [elsewhere("import math"), *cells]}).encode()
+    found = source_in(content, "a.ipynb")
+    module, problems = load_module("cells", found.text, "a.ipynb")
+    assert not problems
+    return module.double(3), dict(found.notes).get("double", "")
+
+
+@pytest.mark.parametrize(
+    ("cells", "place"),
+    [
+        ([cell(DONE), cell(STUB)], "code cell 2, not from code cell 3"),
+        ([cell(SCRATCH), cell(DONE)], "code cell 3, not from code cell 2"),
+        ([cell(DONE), elsewhere("double = 3")], ""),
+        ([cell(DONE), elsewhere(SCRATCH)], "code cell 2, not from code cell 3"),
+        ([elsewhere(SCRATCH), cell(DONE)], "code cell 3, not from code cell 2"),
+        ([cell(STUB), elsewhere(DONE)], "code cell 3, not from code cell 2"),
+        ([elsewhere(DONE), cell(STUB)], "code cell 2, not from code cell 3"),
+        ([cell(DONE), cell(SCRATCH, kind="markdown")], ""),
+        ([cell(DONE), elsewhere(SCRATCH, kind="markdown")], ""),
+        ([elsewhere(SCRATCH), elsewhere(DONE)], ""),
+        ([elsewhere(DONE), elsewhere(STUB)], ""),
+        ([cell(DONE), elsewhere("def double(x:\n    return 0")], "cell 2, not from code cell 3"),
+    ],
+)
+def test_the_definition_that_is_meant_counts(cells, place):
+    result, said = doubled(*cells)
+    assert result == 6
+    assert place in said and bool(said) == bool(place)
+
+
+def test_an_untouched_stub_is_still_to_do():
+    with pytest.raises(NotImplementedError):
+        doubled(cell(STUB), elsewhere("double = 3"))
+
+
+def test_a_broken_definition_of_its_own_cell_is_reported():
+    content = json.dumps({"cells": [cell("def double(x:\n    return x"), elsewhere(SCRATCH)]})
+    found = source_in(content.encode(), "a.ipynb")
+    _, problems = load_module("cells", found.text, "a.ipynb")
+    assert [problem["names"] for problem in problems] == [["double"]]

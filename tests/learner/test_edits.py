@@ -1,0 +1,43 @@
+"""Small edits of a definition: each parses, and differs from the others."""
+
+import ast
+
+from tensorgrade.learner.edits import edits
+
+TEXT = '''
+import torch
+
+ö = "not touched"
+
+@torch.no_grad()
+
+def scale(x, size):
+    """Not touched either: 2."""
+    shrunk = x / size
+    x.clamp_(0)
+    return shrunk.transpose(0, 1)
+'''
+
+
+def test_every_edit_parses_and_differs():
+    made = edits(TEXT, "scale")
+    assert len(made) > 40 and len({edit.text for edit in made}) == len(made)
+    for edit in made:
+        (alone,) = ast.parse(edit.code).body
+        assert ast.dump(alone) == ast.dump(ast.parse(edit.text).body[-1])
+        assert edit.text != TEXT and 'ö = "not touched"' in edit.text and "either: 2" in edit.text
+
+
+def test_the_edits_that_fix_the_usual_slips_are_there():
+    texts = {edit.text for edit in edits(TEXT, "scale")}
+    for old, new in (
+        ("x / size", "((x) * (size))"),
+        ("    x.clamp_(0)", "    pass"),
+        ("transpose(0, 1)", "transpose(0, 2)"),
+        ("x / size", "x / (size) ** 0.5"),
+    ):
+        assert TEXT.replace(old, new) in texts, new
+
+
+def test_what_is_not_in_the_text_is_not_edited():
+    assert edits("def scale(:", "scale") == edits(TEXT, "other") == []

@@ -1,0 +1,216 @@
+"""Cases on learner code: any result is reported, and settings of torch affect no other case."""
+
+import pytest
+import torch
+
+from tensorgrade.runner.case_runner import CaseRunner
+from tensorgrade.runner.cases import run_case
+from tensorgrade.runner.loading import called_by, load_module
+from tensorgrade.runner.serve import run as run_request
+from tensorgrade.runner.step import Step
+from tensorgrade.runner.steps import gradients
+from tensorgrade.runner.wire import pack, unpack
+
+
+def loaded(source: str):
+    """Return the module of a source that loads without a problem."""
+    module, problems = load_module("f", f"import torch\nfrom torch import nn\n{source}", "f.py")
+    assert problems == []
+    return module
+
+
+def run(source: str, steps: list[Step], **tensors):
+    """Return a source's results on steps: the header, and the tensors."""
+    return run_case(CaseRunner(loaded(source), {}, "cpu"), steps, tensors)
+
+
+def calls(x: str = "x", result: str = "result", **options) -> list[Step]:
+    """One call of `f` on `x`."""
+    return [Step("call", "f", arguments={"x": {"tensor": x}}, options=options, result=result)]
+
+
+SPECIAL = {
+    "sparse": "x.to_sparse()",
+    "complex": "x.to(torch.complex128)",
+    "meta": "x.to('meta')",
+    "quantized": "torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)",
+    "nested": "torch.nested.nested_tensor([x])",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_a_tensor_that_is_no_plain_numbers_is_named(kind):
+    header, tensors = run(f"def f(x): return {SPECIAL[kind]}, x\n", calls(), x=torch.eye(3))
+    header, tensors = unpack(pack(header, tensors))
+    assert header["error"] is None and list(tensors) == ["result.1"]
+    assert header["values"]["result.0"]["type"] == f"{kind} tensor"
+
+
+def test_of_a_tensor_larger_than_a_reply_the_shape_is_reported():
+    runner = CaseRunner(loaded("def f(x): return torch.outer(x, x)\n"), {}, "cpu")
+    case = {"id": "1", "steps": [step.encode() for step in calls()]}
+    header, tensors = run_request(runner, case, {"x": torch.ones(100)}, most_bytes=10_000)
+    assert not tensors and header["error"] is None
+    assert header["values"]["result"] == {"type": "huge 100×100 tensor", "json": None}
+
+
+MODULE = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+        self.count, self.loss, self.kept, self.long = 0, float("nan"), [1], 10**5000
+        self.register_buffer("mask", torch.ones(2))
+        self.plain = torch.zeros(2)
+    def forward(self, x):
+        {does}
+        return x
+"""
+MADE = Step("construct", "M", result="object0")
+CALL = Step("call", on="object0", arguments={"x": {"tensor": "x"}}, result="result")
+SAME = (
+    "self.inner(x)",
+    "self.loss = float('nan')",  # another object, and the same number
+    "self.kept = [1]",
+    "self.plain = self.plain.clone()",
+    "self.mask.add_(1).sub_(1)",
+    "self._own = 1",
+)
+ALTERED = (
+    "self.count += 1",
+    "self.count = False",
+    "self.kept.append(2)",
+    "self.new = None",
+    "self.long = 'short'",
+    "self.inner.weight.data.add_(1)",
+    "self.inner.bias = None",
+    "self.mask[0] = 0",
+    "self.plain[0] = 1",
+    "self.plain = self.plain.double()",
+    "del self.plain",
+)
+
+
+@pytest.mark.parametrize("does", SAME + ALTERED)
+def test_an_object_that_holds_something_else_after_a_call_is_reported(does):
+    header, _ = run(MODULE.replace("{does}", does), [MADE, CALL], x=torch.ones(1, 2))
+    assert header["error"] is None
+    assert header["facts"]["result"].get("altered", []) == ["self"] * (does in ALTERED)
+
+
+def test_the_definitions_that_one_speaks_of_are_reported():
+    text = """
+def mean(x): return x
+def unused(x): return mean(x)
+class M:
+    def go(self, x):
+        return [inner(part) for part in x], torch.mean(x)
+def inner(x): return (lambda: outer)()
+def outer(): mean
+"""
+    told = {name: called_by(loaded(text), name) for name in ("mean", "unused", "M")}
+    assert told == {"mean": [], "unused": ["mean"], "M": ["inner", "mean", "outer"]}
+
+
+def test_what_a_function_takes_is_looked_up_for_each_of_them():
+    text = "def f(width): return width\ndef g(wdth, size=2): return wdth * size\n"
+    runner = CaseRunner(loaded(text), {}, "cpu")
+    told = []
+    for name in "fgfg":
+        asked = Step("call", name, arguments={"width": 3}, result="result")
+        header, _ = run_case(runner, [asked], {})
+        told.append((header["values"]["result"]["json"], header["facts"].get("names")))
+    assert told == 2 * [(3, None), (6, None)]
+
+
+# --- settings and dtypes -------------------------------------------------------------------------
+
+
+def test_gradients_switched_off_at_the_top_of_a_file_are_on_in_a_case():
+    source = "torch.set_grad_enabled(False)\ntorch.set_default_dtype(torch.float64)\n"
+    source += "def f(x): return x * torch.ones(2).double()\n"
+    try:
+        steps = calls(gradient=["seed"])
+        header, tensors = run(source, steps, x=torch.ones(2).double(), seed=torch.ones(2))
+        assert header["error"] is None and tensors["gradient.x"].tolist() == [1, 1]
+        assert not torch.is_grad_enabled()  # a notebook's settings are its owner's
+    finally:
+        torch.set_grad_enabled(True)
+        torch.set_default_dtype(torch.float32)
+
+
+MIXES = {  # float32 of one's own meets a float64 input
+    "a linear layer": "nn.Linear(2, 2)(x)",
+    "by index": "torch.ones(2).index_put_((torch.tensor([0]),), x[:1])",
+    "filled": "x + torch.full((2,), torch.finfo(x.dtype).min)",
+    "overflow": "torch.ones(2).fill_(torch.finfo(x.dtype).min) + x",
+}
+
+
+@pytest.mark.parametrize("way", MIXES)
+def test_an_error_about_dtypes_is_one(way):
+    for x in (torch.ones(2), torch.ones(2).double()):
+        header, tensors = run(f"def f(x): return {MIXES[way]}\n", calls(), x=x)
+        assert header["error"] is None and tensors["result"].dtype == torch.float32
+
+
+def test_nan_in_float64_alone_is_computed_in_float32_and_compared_as_usual():
+    nan = "def f(x): return x.masked_fill(torch.tensor(x.dtype == torch.float64), torch.nan)\n"
+    result = run(nan, calls(), x=torch.ones(2).double())[1]["result"]
+    assert result.tolist() == [1, 1] and result.dtype == torch.float64
+
+
+@pytest.mark.parametrize("does", ["raise ValueError", "assert False", "x[5]", "exit()"])
+def test_no_other_error_brings_the_tolerance_of_float32(does):
+    text = f"def f(x):\n    if x.dtype == torch.float64:\n        {does}\n    return x\n"
+    header, tensors = run(text, calls(), x=torch.ones(2).double())
+    assert header["error"] is not None and not tensors
+    assert run(text, calls(), x=torch.ones(2))[0]["error"] is None
+
+
+def test_what_fails_in_both_is_reported_as_it_was_in_float64():
+    _, tensors = run("def f(x): return x * torch.nan\n", calls(), x=torch.ones(2).double())
+    assert tensors["result"].dtype == torch.float64
+    header, _ = run("def f(x): return x / y\n", calls(), x=torch.ones(2).double())
+    assert header["error"]["type"] == "NameError"
+
+
+# --- options of calls ----------------------------------------------------------------------------
+
+
+def test_scattered_tensors_cannot_be_viewed_flat():
+    header, _ = run("def f(x): return x.view(-1)\n", calls(scattered=True), x=torch.ones(2, 3))
+    assert "view size" in header["error"]["text"]
+
+
+KEPT = (
+    "def f(x, last=[None, None]):\n"
+    "    if last[0] is not x:\n        last[:] = x, x + 0\n    return last[1]\n"
+)
+
+
+@pytest.mark.parametrize("shape, kept", [((2,), True), ((3,), False)])
+def test_a_refilled_tensor_is_the_one_of_before(shape, kept):
+    steps = [*calls("old", result="first"), *calls(refilled="first")]
+    for text, result in ((KEPT, [0, 0] if kept else [1, 1]), ("def f(x): return x + 0\n", [1, 1])):
+        _, tensors = run(text, steps, x=torch.ones(2), old=torch.zeros(*shape))
+        assert tensors["result"].tolist() == result
+
+
+def test_gradients_are_torchs_bit_by_bit():
+    torch.manual_seed(0)
+    x = torch.randn(3, 4, requires_grad=True)
+    leaves, seeds = [x, torch.ones(2, requires_grad=True)], (torch.randn(3, 4), torch.randn(3))
+    theirs = torch.autograd.grad((x.exp(), x.sum(-1)), leaves, seeds, allow_unused=True)
+    for ours, other in zip(gradients((x.exp(), x.sum(-1)), seeds, leaves), theirs, strict=True):
+        assert (ours is None and other is None) or torch.equal(ours, other)
+
+
+def test_a_shape_that_differs_is_said_in_torchs_words():
+    x, seeds = torch.ones(2, 3, requires_grad=True), (torch.ones(3),)
+    with pytest.raises(RuntimeError) as ours:
+        gradients((x * 2,), seeds, [x])
+    with pytest.raises(RuntimeError) as theirs:
+        torch.autograd.grad((x * 2,), [x], seeds)
+    assert str(ours.value) == str(theirs.value)
