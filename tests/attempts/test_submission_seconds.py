@@ -40,8 +40,7 @@ def graded(small_course: Path, tmp_path_factory):
         folder = root / "submitted" / name / CHAPTER
         folder.mkdir(parents=True)
         (folder / f"{CHAPTER}.py").write_text(text.replace(RETURN, body), encoding="utf-8")
-    options = ("--isolation", "none", "--jobs", "1")
-    return grade(root / "submitted", root / "out", *options, cwd=root)
+    return grade(root / "submitted", root / "out", "--isolation", "none", "--jobs", 2, cwd=root)
 
 
 @pytest.mark.parametrize("name", FILES)
