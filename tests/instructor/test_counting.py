@@ -13,6 +13,7 @@ from .runs import (
     CH2,
     CH3,
     CHAPTER,
+    COURSE,
     MOST,
     WHEN,
     chapter_rows,
@@ -34,41 +35,85 @@ HEADER = "student,exercise,points,reason"
 DECIDED = [HEADER, f"ada,{FIRST.name},4.5,right but for a name", f"bao,{FIRST.name},excused,ill"]
 
 
-# --- late work -----------------------------------------------------------------------------------
+# --- late work, and extensions -------------------------------------------------------------------
+
+DUES = {CH1: DUE, CH2: "2027-02-15 09:00", CH3: "2027-03-27 23:59"}  # the course is in Berlin
+WHEN_DUE = {CH1: WHEN, CH2: WHEN + 31 * DAY, CH3: WHEN + 71 * DAY + 53_940}
+EXTENDED = [
+    "student,chapter,due,hours,reason",
+    f"date,{CH1},2027-01-16 12:00,,ill",
+    "hours,all,,48,accommodation",
+    "both,all,,48,always",
+    f"both,{CH1},,1,this time less",
+    "early,all,2027-01-17 12:00,,ill",
+    f"clocks,{CH3},,24,ill",
+    "zoe,all,,48,x",
+]
+# A learner: the chapter, the seconds after its deadline, and the share of the points that is left.
+TIMES = {f"{seconds}": (CH1, seconds, share) for seconds, share in LATE.items()} | {
+    "date": (CH1, DAY, 1.0),
+    "hours": (CH1, DAY, 1.0),
+    "both": (CH1, DAY, 0.8),  # the line on the chapter counts
+    "early": (CH2, -DAY, 1.0),  # no line shortens a deadline
+    "clocks": (CH3, DAY, 1.0),
+}
+STAMPS = {"none": "", "s0": "yesterday", "s1": "\N{SNOWMAN}", "s2": "2027-02-30 00:00 UTC"}
 
 
-def test_late_work_loses_what_the_rule_says_and_rows_say_why(term):
-    term.settings(**RULE)
-    for seconds in LATE:
-        term.put(f"{seconds}", 1.0, WHEN + seconds)
+def test_late_work_loses_what_the_rule_says_and_extensions_are_taken_back_with_their_lines(term):
+    rule = RULE | {"deadlines": DUES, "zone": "Europe/Berlin"}
+    term.settings(**rule)
+    most = {chapter: COURSE.chapter(chapter).points for chapter in DUES}
+    deserved = {name: round(most[where] * share, 6) for name, (where, _, share) in TIMES.items()}
+    for name, (chapter, seconds, _) in TIMES.items():
+        term.put(name, 1.0, WHEN_DUE[chapter] + seconds, name, chapter)
+    for name, text in STAMPS.items():
+        stamp = term.put(name, 1.0, text=name).parent / "timestamp.txt"
+        stamp.write_text(text, encoding="utf-8") if text else stamp.unlink()
+    (term.submitted / "nothing").mkdir()
+    term.write("extensions.csv", *EXTENDED)
     graded = term.grade()
-    assert points_of(graded) == {f"{s}": round(MOST * share, 6) for s, share in LATE.items()}
+    assert points_of(graded) == deserved | dict.fromkeys(STAMPS, MOST) | {"nothing": 0.0}
     row = graded.rows["601", CH1, FIRST.name]
     assert (row["submitted"], row["late_seconds"]) == ("2027-01-15 08:10:01 UTC", 601.0)
     assert row["status"] == "passed" and row["points"] + row["penalty"] == row["max_points"]
-    assert graded.rows["600", CH1, FIRST.name]["penalty"] == 0
-    lax = {"deadlines": {CH1: "2028-01-15 23:59 UTC"}, "share_a_day": 0.2}
-    term.settings(**lax)
-    assert set(term.points().values()) == {MOST}, "a deadline that moves, moves points"
-    term.settings(**RULE)
-    again = term.grade()
-    assert again.rows == graded.rows and "7 of them graded before" in again.said
-
-
-def test_unknown_times_and_missing_submissions_are_not_late(term):
-    term.settings(**RULE)
-    stamps = {"ada": None, "s0": "yesterday", "s1": "\N{SNOWMAN}", "s2": "2027-02-30 00:00 UTC"}
-    for name, text in stamps.items():
-        stamp = term.put(name, 1.0, WHEN + DAY).parent / "timestamp.txt"
-        stamp.write_text(text, encoding="utf-8") if text else stamp.unlink()
-    (term.submitted / "bao").mkdir()
-    graded = term.grade()
-    assert points_of(graded) == dict.fromkeys(stamps, MOST) | {"bao": 0.0}
-    assert {row["late_seconds"] for row in graded.rows.values()} == {0.0}
+    assert (
+        graded.rows["600", CH1, FIRST.name]["penalty"]
+        == 0
+        == graded.rows["s1", CH1, FIRST.name]["late_seconds"]
+    )
     (note,) = notes_in(graded.said, "unknown times, which count as on time")
-    assert note.endswith(": ada, s0, s1, s2")
+    assert note.endswith(": none, s0, s1, s2")
     (note,) = notes_in(graded.said, "no time that can be read, so it is unknown")
     assert note.endswith(": s0, s1, s2")
+    assert "extensions.csv names learners without results: zoe" in graded.said
+    due = {"due": "2027-01-16 12:00 Europe/Berlin", "reason": "ill"}
+    assert graded.rows["date", CH1, FIRST.name]["extension"] == due
+    clocks = graded.rows["clocks", CH3, COURSE.chapter(CH3).exercises[0].name]["extension"]["due"]
+    assert clocks == "2027-03-29 00:59:00 Europe/Berlin", "clocks skip an hour in between"
+    assert any("extension" in line for line in term.log("hours"))
+    page = term.exported("pages/date.html", "--format", "pages")
+    assert "Extension until 2027-01-16 12:00 Europe/Berlin: ill." in page
+    term.write("extensions.csv", EXTENDED[0])
+    again = term.grade()
+    taken = {name: round(0.8 * MOST, 6) for name in ("date", "hours")}
+    assert points_of(again).items() >= taken.items() and " of them graded before" in again.said
+    term.settings(deadlines=dict.fromkeys(DUES, "2028-01-15 23:59 UTC"), share_a_day=0.2)
+    assert term.points()["601"] == MOST, "a deadline that moves, moves points"
+
+
+WRONG_EXTENSIONS = {
+    f"ada,{CH1},,,ill": "line 2: give either a new deadline or extra hours",
+    f"ada,{CH1},2027-01-17 12:00,3,ill": "give either",
+    "ada,ch9,,3,ill": "line 2: there is no chapter named ch9",
+    f"ada,{CH1},tomorrow,,ill": "'tomorrow' is not a time",
+    f"ada,{CH1},,many,ill": "not 'many'",
+    f"ada,{CH1},,-3,ill": "more than 0",
+    f"ada,{CH1},,3,": "why",
+    f"ada,{CH1},,3,x\nada,{CH1},,4,y": "line 3: a line above",
+    f"ada,{CH3},,3,x": "has no deadline",
+    f"ada,{CH1},2027-01-14 12:00,,ill": "is before the chapter's deadline",
+}
 
 
 @pytest.mark.parametrize(
@@ -216,11 +261,14 @@ COLUMNS = "student,exercise,points,reason,team,chapter,due,hours"
 
 
 def test_a_file_that_cannot_be_meant_is_one_sentence_before_anything_is_graded(term):
+    term.settings(**RULE, zone="UTC")
     term.put("ada", 0.5)
-    for name in ("overrides.csv", "extensions.csv", "teams.csv"):
+    extensions = [(f"{EXTENDED[0]}\n{line}", said) for line, said in WRONG_EXTENSIONS.items()]
+    wrong = {"overrides.csv": BAD_OVERRIDES, "extensions.csv": extensions, "teams.csv": []}
+    for name, lines in wrong.items():
         path = term.write(name, "")
         for text, said in [
-            *(BAD_OVERRIDES if name == "overrides.csv" else []),
+            *lines,
             ("\na,b,c,d,e", f"{name}, line 2: there is no column student"),
             (f"{COLUMNS}\n\nada{',x' * 9}", "line 3: "),
         ]:
@@ -239,75 +287,6 @@ def test_unknown_learners_are_reported_and_a_spreadsheets_own_csv_is_read(term):
     assert graded.rows["ada", CH1, "softmax"]["points"] == 4.5
     (note,) = notes_in(graded.said, "without results: adda (did you mean ada?), zoe")
     assert graded.said.rstrip().endswith(note), "at the end"
-
-
-# --- extensions ----------------------------------------------------------------------------------
-
-EXTENDED = "student,chapter,due,hours,reason"
-A_DAY_LATE = round(0.8 * MOST, 6)
-
-
-@pytest.fixture
-def late_term(term):
-    """Three learners who are a day late."""
-    dues = {CH1: "2027-01-15 08:00", CH2: "2027-02-15 23:59"}
-    term.settings(deadlines=dues, share_a_day=0.2, zone="UTC")
-    for name in ("ada", "ben", "chi"):
-        term.put(name, 1.0, WHEN + DAY - 60, name)
-    return term
-
-
-def test_one_gets_a_new_date_and_one_extra_hours_for_the_whole_term(late_term):
-    late = dict.fromkeys(("ada", "ben", "chi"), A_DAY_LATE)
-    assert late_term.points() == late
-    own = f"ada,{CH1},2027-01-17 12:00,,ill"
-    late_term.write("extensions.csv", EXTENDED, own, "ben,all,,48,accommodation", "zoe,all,,48,x")
-    graded = late_term.grade()
-    assert late_term.points() == late | {"ada": MOST, "ben": MOST}
-    given = {student: row.get("extension") for (student, _, _), row in graded.rows.items()}
-    due = {"due": "2027-01-17 12:00 UTC", "reason": "ill"}
-    assert given["ada"] == due and given["chi"] is None
-    assert "extensions.csv names learners without results: zoe" in graded.said
-    assert any("extension" in line for line in late_term.log("ben"))
-    page = late_term.exported("pages/ada.html", "--format", "pages")
-    assert "Extension until 2027-01-17 12:00 UTC: ill." in page
-    late_term.write("extensions.csv", EXTENDED)
-    assert late_term.points() == late, "taken back with its line"
-
-
-def test_a_line_on_a_chapter_goes_before_one_on_the_term_and_no_line_shortens_a_deadline(late_term):
-    late_term.put("dan", 1.0, WHEN + 20 * DAY, chapter=CH2)
-    both = ("ada,all,,48,always", f"ada,{CH1},,1,this time less", "dan,all,2027-01-17 12:00,,ill")
-    late_term.write("extensions.csv", EXTENDED, *both)
-    points = late_term.points()
-    assert points["ada"] == A_DAY_LATE and points["dan"] > MOST, "dan has chapter 2 in time"
-
-
-def test_what_is_no_extension_is_refused_with_its_line(late_term):
-    wrong = {
-        f"ada,{CH1},,,ill": "line 2: give either a new deadline or extra hours",
-        f"ada,{CH1},2027-01-17 12:00,3,ill": "give either",
-        "ada,ch9,,3,ill": "line 2: there is no chapter named ch9",
-        f"ada,{CH1},tomorrow,,ill": "'tomorrow' is not a time",
-        f"ada,{CH1},,many,ill": "not 'many'",
-        f"ada,{CH1},,-3,ill": "more than 0",
-        f"ada,{CH1},,3,": "why",
-        f"ada,{CH1},,3,x\nada,{CH1},,4,y": "line 3: a line above",
-        f"ada,{CH3},,3,x": "has no deadline",
-        f"ada,{CH1},2027-01-14 12:00,,ill": "is before the chapter's deadline",
-    }
-    for line, word in wrong.items():
-        late_term.write("extensions.csv", EXTENDED, line)
-        assert word in late_term.grade(refused=True).said
-
-
-def test_extra_hours_end_at_a_time_in_the_courses_zone(late_term):
-    late_term.settings(deadlines={CH1: "2027-03-27 23:59 Europe/Berlin"}, zone="Europe/Berlin")
-    late_term.write("extensions.csv", EXTENDED, f"ada,{CH1},,24,ill")
-    due = {
-        row["extension"]["due"] for row in late_term.grade().rows.values() if row.get("extension")
-    }
-    assert due == {"2027-03-29 00:59:00 Europe/Berlin"}, "clocks skip an hour in between"
 
 
 # --- the grade for the term ----------------------------------------------------------------------
@@ -355,9 +334,7 @@ def test_learners_see_deadlines_and_no_penalties_and_their_own_extension(term):
     term.settings(deadlines={CH1: "2025-01-15 22:59 UTC"}, zone="Europe/Berlin", share_a_day=0.2)
     for name in ("ada", "ben"):
         term.put(name, 1.0)
-    term.write(
-        "extensions.csv", "student,chapter,due,hours,reason", f"ada,{CH1},2025-01-20 12:00,,ill"
-    )
+    term.write("extensions.csv", EXTENDED[0], f"ada,{CH1},2025-01-20 12:00,,ill")
     term.grade()
     due = "2025-01-15 23:59 Europe/Berlin"
     ada = squeezed(term.exported("pages/ada.html", "--format", "pages"))
