@@ -45,22 +45,35 @@ def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Ite
     )
 
 
-def print_changes(console: Console, changes: list[dict]) -> None:
-    """Print the submissions whose points changed, by cause.
+def print_changes(
+    console: Console, before: list[dict], now: list[dict], changes: list[dict]
+) -> None:
+    """Print the submissions whose points changed, by cause, with their points of all exercises.
 
     Those with another file that earns no less are left out.
     """
-    sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for one in changes:
-        both = sums[one["why"], f"{one['student']}/{one['chapter']}"]
-        both[:] = [round(sum(pair), 6) for pair in zip(both, one["points"], strict=True)]
+    old, new = (points_by_submission(rows) for rows in (before, now))
     told = defaultdict(list)
-    for (why, whose), (before, after) in sorted(sums.items()):
-        if after < before or (after > before and why != OTHER_FILE):
-            told[why].append(f"{whose}: {points_in([before, after])}")
+    for why, whose in sorted({(one["why"], submission_of(one)) for one in changes}):
+        both = [old[whose], new[whose]]
+        if both[1] < both[0] or (both[1] > both[0] and why != OTHER_FILE):
+            told[why].append(f"{whose}: {points_in(both)}")
     for why, lines in told.items():
         count = plural(len(lines), "submission")
         say(console, f"{why}: points of {count} differ", *at_most(lines))
+
+
+def points_by_submission(rows: list[dict]) -> dict[str, float]:
+    """Return the points of each submission."""
+    found: dict[str, float] = defaultdict(float)
+    for row in rows:
+        found[submission_of(row)] = round(found[submission_of(row)] + row["points"], 6)
+    return found
+
+
+def submission_of(row: dict) -> str:
+    """Return the learner and the chapter of a row, or of a change."""
+    return f"{row['student']}/{row['chapter']}"
 
 
 def points_in(both: list[float]) -> str:
@@ -124,7 +137,7 @@ def troubles(rows: list[dict]) -> list[str]:
     first: dict[str, str] = {}
     for row in filter(in_trouble, rows):
         message = short(row["message"], LONGEST_MESSAGE)
-        whose = f"{row['student']}/{row['chapter']}"
+        whose = submission_of(row)
         first.setdefault(whose, f"{whose} {row['exercise']}: {row['status']}. {message}")
     title = f"\n{plural(len(first), 'file')} could not be graded as usual"
     told = [f"{title} (other learners are not affected):", *at_most(list(first.values()))]

@@ -168,9 +168,14 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
     given: the mistake in the given code of a find-the-bug exercise, if there is one.
     """
     notes = notes_on(explanation)
-    print_verdict(console, explanation)
-    if given:
-        console.print(Padding(Text(given), (0, 2)))
+    verdict = explanation.verdict
+    points = f"{verdict.points:g} of {verdict.max_points:g} points"
+    title = f"{verdict.student}, {verdict.exercise}: {verdict.status}, {points}"
+    console.print(Text(title, "bold"))
+    if explanation.difference:
+        console.print(Text(f"  {explanation.difference}", "bold red"))
+    for line in [*facts(explanation), given, f"Isolation: {verdict.isolation}"]:
+        console.print(Padding(Text(line), (0, 2)))
     if explanation.code:
         console.print(Text("\nThe learner's code", "bold"))
     to_look_at = notes[0].line if notes else None
@@ -194,24 +199,6 @@ def notes_on(explanation: Explanation) -> list[Note]:
     return list(notes.values())[:SHOWN]
 
 
-def print_verdict(console: Console, explanation: Explanation) -> None:
-    """Print the current verdict, and the recorded one if it differs."""
-    verdict = explanation.verdict
-    points = f"{verdict.points:g} of {verdict.max_points:g} points"
-    title = f"{verdict.student}, {verdict.exercise}: {verdict.status}, {points}"
-    console.print(Text(title, "bold"))
-    console.print(Padding(Text(verdict.message), (0, 2)))
-    mistakes = ", ".join(verdict.mistakes) or "none"
-    console.print(Text(f"  mistakes recognized: {mistakes}; isolation: {verdict.isolation}"))
-    if explanation.difference:
-        console.print(Text(f"  {explanation.difference}", "bold red"))
-    console.print(Text(f"  {submitted_at(explanation)}"))
-    for change in explanation.changes:
-        console.print(Text(f"  Changed {change}"))
-    if is_changed(explanation.row):
-        console.print(Text(f"  {' '.join(points_steps(explanation.row))}", "bold"))
-
-
 def submitted_at(explanation: Explanation) -> str:
     """Return the time of the submission, its team and the deadline, in the course's time zone."""
     lateness, row = explanation.attempt.course.lateness, explanation.row
@@ -223,21 +210,25 @@ def submitted_at(explanation: Explanation) -> str:
     return f"Submitted{team}: {when}{deadline}"
 
 
+def facts(explanation: Explanation) -> list[str]:
+    """Return what counts, why, and what was said about it, as instructors and learners read it."""
+    row = explanation.row
+    lines = points_steps(row) if is_changed(row) or row["mistakes"] else []
+    lines += [submitted_at(explanation)] if row.get("submitted") else []
+    lines += [f"Changed {change}" for change in explanation.changes]
+    lines += ["", row["message"]]
+    return lines + ([f"Recognized: {', '.join(row['mistakes'])}"] if row["mistakes"] else [])
+
+
 def for_learner(explanation: Explanation) -> str:
     """Return the explanation as plain text that may be sent to the learner.
 
     It contains the information of a feedback page and the learner's own code, but no hidden test,
     case or value.
     """
-    row = explanation.row
-    lines = [points_line(row)]
-    lines += points_steps(row) if is_changed(row) or row["mistakes"] else []
-    lines += [submitted_at(explanation)] if row.get("submitted") else []
-    lines += [f"Changed {change}" for change in explanation.changes]
+    lines = [points_line(explanation.row)]
     lines += [ANOTHER_COUNTS] if explanation.counts_other else []
-    lines += ["", row["message"]]
-    if row["mistakes"]:
-        lines += ["", f"Recognized: {', '.join(row['mistakes'])}"]
+    lines += facts(explanation)
     if explanation.code and not explanation.counts_other:
         lines += ["", "What you wrote:", "", *(f"    {x}" for x in explanation.code.values())]
     return "\n".join(lines)

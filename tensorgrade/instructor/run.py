@@ -281,5 +281,5 @@ def settle(results: Results, course: Course, console: Console) -> list[Row]:
     moved = changes(before, rows)
     results.note(moved)
     results.export(rows)
-    print_changes(console, moved)
+    print_changes(console, before, rows, moved)
     return rows

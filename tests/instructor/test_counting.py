@@ -212,6 +212,7 @@ def test_a_decision_stays_through_new_files_and_is_taken_back_with_its_line(deci
     assert (excused["points"], excused["max_points"]) == (0.0, 0.0)
     others = [row for key, row in graded.rows.items() if row != decided.found.rows[key]]
     assert others == [given, excused]
+    assert f"  ada/{CH1}: {MOST / 2:g} → {MOST / 2 + 2:g}" in graded.said, "of the whole chapter"
     assert "(an override)" in decided.use("log", "ada")
     again = decided.grade()
     assert again.rows == graded.rows and "differ" not in again.said
