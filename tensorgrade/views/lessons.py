@@ -202,7 +202,7 @@ def about(exercise: Exercise, checks: list[CheckResult], path: Path) -> dict[str
         told["own"] = definition_in(path.read_text("utf-8", errors="replace"), exercise.name)
     if state == State.WRONG:
         note = note_on(exercise.name, checks, path)
-        told["told"] = note.sections
+        told["told"] = note
         if isinstance(diagnosis := note.finding.diagnosis, PublicDiagnosis):
             told |= {"labelled": labelled(diagnosis), "compared": on_page(diagnosis)}
     return told
