@@ -107,7 +107,8 @@ def print_class(console: Console, course: Course, rows: list[dict]) -> None:
     counts = Counter(name for _, name in sorted(made)).most_common(6)
     most = ", ".join(f"{name} ({count})" for name, count in counts)
     found = f"Most frequent mistakes (learners who made them): {most}"
-    say(console, f"\n{found if most else 'No known mistake was recognized.'}", *troubles(rows))
+    console.print(Text(f"\n{found if most else 'No known mistake was recognized.'}"))
+    say(console, *troubles(rows))
 
 
 def exercise_table(course: Course, rows: list[dict]) -> Table:

@@ -30,6 +30,7 @@ from .teams import read_teams
 
 SHOWN = 3  # failed checks that are shown with their values
 MOST_LINES = 500  # of a learner's code; a normal answer has a few dozen
+QUOTES = '"""'
 NOT_RUN = (Status.ERROR, Status.NOT_ATTEMPTED)  # the verdict itself says why
 
 
@@ -144,13 +145,20 @@ def points_line(row: Row) -> str:
 
 
 def code_of(attempt: Attempt, exercise: str) -> dict[int, str]:
-    """Return the lines of the learner's code for an exercise, by number.
+    """Return the lines of the learner's code for an exercise, by number, without docstrings.
 
     A separate process splits the text into statements, because it is not trusted.
     """
     own = [range(a, b + 1) for a, b, names in attempt.definitions if exercise in names]
-    numbers = [number for lines in own for number in lines][:MOST_LINES]
-    return {number: printable(attempt.submitted.lines[number - 1]) for number in numbers}
+    code: dict[int, str] = {}
+    inside = False
+    for number in (number for lines in own for number in lines):
+        line = attempt.submitted.lines[number - 1]
+        is_docstring = inside or line.lstrip().startswith(QUOTES)
+        inside = is_docstring and (line.count(QUOTES) % 2 == 1) != inside
+        if not is_docstring and len(code) < MOST_LINES:
+            code[number] = printable(line)
+    return code
 
 
 def submission_of(
@@ -178,10 +186,11 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
         console.print(Padding(Text(line), (0, 2)))
     if explanation.code:
         console.print(Text("\nThe learner's code", "bold"))
-    to_look_at = notes[0].line if notes else None
+    where = notes[0].finding.find_where() if notes else None
+    to_look_at = notes and (notes[0].line or (where and where.line))
     for number, line in explanation.code.items():
         mark, style = ("→", "bold") if number == to_look_at else (" ", "")
-        console.print(Text(f"  {mark} {number:>4}  {line}", style))
+        console.print(Text(f"  {mark} {number:>4}  {line}", style), soft_wrap=True)
     print_checks(console, explanation)
     for note in notes:
         console.print()

@@ -268,10 +268,10 @@ def workers_for(contents: int, course: Course, run: Run) -> Workers:
 
 def by_content(todo: list[SubmittedFiles]) -> dict[SubmittedFiles, list[SubmittedFiles]]:
     """Return the first submission of each content, with all submissions of that content."""
-    groups: dict[tuple, list[SubmittedFiles]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[SubmittedFiles]] = defaultdict(list)
     for one in todo:
         kind = one.filename.rsplit(".", 1)[-1]
-        groups[one.chapter, kind, one.content, one.script, one.reason].append(one)
+        groups[one.chapter, kind, one.digest].append(one)
     return {group[0]: group for group in groups.values()}
 
 

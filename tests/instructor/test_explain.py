@@ -55,6 +55,7 @@ def test_the_whole_definition_is_shown_and_an_endless_one_is_cut(explained):
     steps = "\n    ".join(f"x = x + {number}  # step {number}" for number in range(30))
     for text in explained(body(f"{steps}\n    return x")):
         assert "def softmax(x" in text and "# step 0" in text and "# step 29" in text
+        assert "overflow" not in text.partition("def softmax")[2].partition("# step")[0]
     lines = "y = x * 2  # \x1b[31m\n    print('\\x1b[31m')\n" + "    pass\n" * 4000
     shown, sent = explained(body(f"{lines}    return y"))
     assert len(sent) < 30_000 and "\x1b" not in shown + sent
