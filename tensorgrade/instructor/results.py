@@ -51,7 +51,6 @@ class Attempt:
     """
 
     at: str
-    student: str
     chapter: str
     file: str
     graders: str
@@ -149,7 +148,7 @@ class Results:
             for at, name, chapter, file, graders, rows, facts in lines:
                 more = {"file": file, "graders": graders} | json.loads(facts)
                 own = [row | more for row in json.loads(rows)]
-                found[name, chapter].append(Attempt(at, name, chapter, file, graders, own))
+                found[name, chapter].append(Attempt(at, chapter, file, graders, own))
         return dict(found)
 
     def belongs_to(self, course: str) -> None:

@@ -31,10 +31,11 @@ WIDE = 200  # characters of two blocks on a page, which can be moved sideways
 
 def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Text]:
     """Return both texts or shapes if they differ; otherwise both blocks, as wide as fits."""
-    if not has_blocks(diagnosis):
+    pair = pair_in(diagnosis)
+    if pair is None:
         return [Text(f"{name:<9} {text}") for name, text in labelled(diagnosis)]
     for columns in range(MOST, LEAST - 1, -1):
-        lines, index = blocks(diagnosis, columns, colour)
+        lines, index = blocks(*pair, differences(diagnosis), columns, colour)
         if max(map(len, lines)) <= width:
             break
     legend = LEGEND if colour else DIFFERS
@@ -43,7 +44,7 @@ def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Tex
 
 def on_page(diagnosis: PublicDiagnosis) -> Markup | None:
     """Return both blocks as HTML; None if there are none."""
-    if not has_blocks(diagnosis):
+    if pair_in(diagnosis) is None:
         return None
     *lines, legend = comparison(diagnosis, WIDE, colour=True)
     console = Console(
@@ -53,21 +54,21 @@ def on_page(diagnosis: PublicDiagnosis) -> Markup | None:
     return Markup(console.export_html(inline_styles=True, code_format="<pre>{code}</pre>"))
 
 
-def has_blocks(diagnosis: PublicDiagnosis) -> bool:
-    """Return True if there are two tensors of the same shape to compare."""
+def pair_in(diagnosis: PublicDiagnosis) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Return the expected and the actual tensor if they have the same shape; None otherwise."""
     expected, actual = diagnosis.expected, diagnosis.actual
     if diagnosis.texts or expected is None or actual is None:
-        return False
-    return expected.shape == actual.shape and expected.numel() > 0
+        return None
+    return (expected, actual) if expected.shape == actual.shape and expected.numel() else None
 
 
-def blocks(diagnosis: PublicDiagnosis, columns: int, colour: bool) -> tuple[list[Text], str]:
+def blocks(
+    expected: torch.Tensor, actual: torch.Tensor, differs: torch.Tensor, columns: int, colour: bool
+) -> tuple[list[Text], str]:
     """Return the part of both tensors with the first difference, side by side, and its index.
 
     The index is as Python writes it; "" if the part is all. columns: the most of them to show.
     """
-    expected, actual = both_of(diagnosis)
-    differs = differences(diagnosis)
     part, index = part_to_show(differs, columns)
     want, got, marked = (as_matrices(one)[part] for one in (expected, actual, differs))
     digits = digits_for(want[marked], got[marked])
@@ -79,12 +80,6 @@ def blocks(diagnosis: PublicDiagnosis, columns: int, colour: bool) -> tuple[list
     wide = max(map(len, left)) + GAP
     pairs = zip(left, right, strict=True)
     return [one + Text(" " * (wide - len(one))) + other for one, other in pairs], index
-
-
-def both_of(diagnosis: PublicDiagnosis) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the two tensors of a diagnosis that has them."""
-    assert diagnosis.expected is not None and diagnosis.actual is not None
-    return diagnosis.expected, diagnosis.actual
 
 
 def part_to_show(differs: torch.Tensor, columns: int) -> tuple[tuple, str]:
@@ -184,7 +179,7 @@ def labelled(diagnosis: PublicDiagnosis) -> list[tuple[str, str]]:
     """Return the differing texts or shapes with their labels; nothing if only values differ."""
     if diagnosis.texts:
         both = diagnosis.texts
-    elif diagnosis.expected is None or has_blocks(diagnosis):
+    elif diagnosis.expected is None or pair_in(diagnosis):
         return []
     else:
         both = shapes_of(diagnosis.expected, diagnosis.actual)
@@ -193,20 +188,23 @@ def labelled(diagnosis: PublicDiagnosis) -> list[tuple[str, str]]:
 
 def differences(diagnosis: PublicDiagnosis) -> torch.Tensor:
     """Return a mask of the entries that differ, of two tensors with the same shape."""
-    return torch.ne(*both_of(diagnosis)) if diagnosis.differs is None else diagnosis.differs
+    if diagnosis.differs is not None:
+        return diagnosis.differs
+    assert diagnosis.expected is not None and diagnosis.actual is not None
+    return torch.ne(diagnosis.expected, diagnosis.actual)
 
 
 def in_sentences(diagnosis: PublicDiagnosis) -> list[str]:
     """Return the comparison as sentences: both shapes, or the first entries that differ."""
-    if not has_blocks(diagnosis):
+    pair = pair_in(diagnosis)
+    if pair is None:
         return [f"{name.capitalize()}: {text}" for name, text in labelled(diagnosis)]
-    expected, actual = both_of(diagnosis)
     places = differences(diagnosis).nonzero().tolist()
-    told = [told_at(place, expected, actual) for place in map(tuple, places[:MOST_TOLD])]
-    if expected.dtype != actual.dtype:
-        told.insert(0, "Expected: {}. Yours: {}.".format(*shapes_of(expected, actual)))
+    told = [told_at(place, *pair) for place in map(tuple, places[:MOST_TOLD])]
+    if pair[0].dtype != pair[1].dtype:
+        told.insert(0, "Expected: {}. Yours: {}.".format(*shapes_of(*pair)))
     left = len(places) - MOST_TOLD
-    return [*told, f"{left} more of {expected.numel()} entries differ."] if left > 0 else told
+    return [*told, f"{left} more of {pair[0].numel()} entries differ."] if left > 0 else told
 
 
 def told_at(place: tuple[int, ...], expected: torch.Tensor, actual: torch.Tensor) -> str:
