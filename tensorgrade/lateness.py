@@ -61,10 +61,7 @@ class Lateness:
         due = due or self.deadlines.get(chapter)
         if due is None or not submitted:
             return 0.0
-        try:
-            seconds = (read_time(submitted) - read_time(due)).total_seconds()
-        except ValueError:  # a date of Gradescope's that cannot be read
-            return 0.0
+        seconds = (read_time(submitted) - read_time(due)).total_seconds()
         return round(seconds, 3) if seconds > self.grace_seconds else 0.0
 
     def share_lost(self, seconds_late: float) -> float:
@@ -131,13 +128,10 @@ def read_time(text: str) -> datetime:
         raise ValueError(f"{text!r} is not a time such as 2027-01-15 23:59 UTC")
     day, time, zone = found.groups()
     try:
-        if zone in ("", "Z", "UTC", "GMT"):
-            moment = datetime.fromisoformat(f"{day} {time}").replace(tzinfo=UTC)
-        elif zone[0] in "+-":
-            moment = datetime.fromisoformat(f"{day} {time}{zone}")
-        else:
-            moment = datetime.fromisoformat(f"{day} {time}").replace(tzinfo=zone_named(zone))
-        return moment.astimezone(UTC)
+        if zone[:1] in ("+", "-"):
+            return datetime.fromisoformat(f"{day} {time}{zone}").astimezone(UTC)
+        place = UTC if zone in ("", "Z", "UTC", "GMT") else zone_named(zone)
+        return datetime.fromisoformat(f"{day} {time}").replace(tzinfo=place).astimezone(UTC)
     except (ValueError, OverflowError) as error:  # a zone can cross the calendar's limits
         raise ValueError(f"{text!r} is not a time: {error}") from None
 
@@ -148,12 +142,13 @@ def with_zone(text: str, zone: str) -> str:
     return f"{text.strip()} {zone}" if zone and found and not found[3] else text
 
 
-def check_deadline(text: str) -> None:
-    """Raise ValueError for a deadline that is not a time, or that names no time zone."""
+def check_deadline(text: str) -> str:
+    """Return a deadline. Raises ValueError if it is not a time, or names no time zone."""
     read_time(text)
     if with_zone(text, "UTC") != text:
         why = "names no time zone; add one, such as Europe/Berlin, or give the course one"
         raise ValueError(f'{text!r} {why}: Lateness(zone="Europe/Berlin") in course_config.py')
+    return text
 
 
 def in_zone(text: str | None, zone: str) -> str:
@@ -163,10 +158,8 @@ def in_zone(text: str | None, zone: str) -> str:
     '2027-01-15 09:00:00 Europe/Berlin'
     """
     try:
-        local = read_time(text or "").astimezone(zone_named(zone)) if zone else None
+        local = read_time(text or "").astimezone(zone_named(zone))
     except (ValueError, OverflowError):
-        local = None
-    if local is None:
         return text or ""
     return f"{local.replace(tzinfo=None).isoformat(' ')} {zone}"
 

@@ -8,7 +8,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing
 from html import escape
 from pathlib import Path
@@ -31,7 +30,6 @@ OVER_LIMIT = (
     "the public checks only. Your score is still that of your last graded file, {} points. To have "
     "this file graded, submit it again tomorrow."
 )
-TO_BE_LOOKED_AT = "Grading failed, which is not your fault; your instructor has to look at it."
 
 
 def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
@@ -118,16 +116,13 @@ def record(score: float, output: str, rows: list[dict], lateness: Lateness) -> d
 
 def earlier(told: dict) -> list[dict]:
     """Return Gradescope's records of earlier submissions."""
-    return [one for one in told.get("previous_submissions") or [] if isinstance(one, dict)]
+    return told.get("previous_submissions") or []
 
 
 def hidden_runs(told: dict) -> list[dict]:
     """Return the earlier submissions that were graded with the hidden tests, the latest last."""
-    ran = [
-        one
-        for one in earlier(told)
-        if ((one.get("results") or {}).get("extra_data") or {}).get(HIDDEN_RUN)
-    ]
+    results = [(one, one.get("results") or {}) for one in earlier(told)]
+    ran = [one for one, found in results if (found.get("extra_data") or {}).get(HIDDEN_RUN)]
     return sorted(ran, key=lambda one: read_time(one["submission_time"]))
 
 
@@ -144,19 +139,11 @@ def is_over_limit(told: dict, lateness: Lateness) -> bool:
 
 
 def extended(due: str | None, told: dict) -> str | None:
-    """Return the due date of a submission: the course's or Gradescope's, later if extended.
-
-    If one of the dates is unreadable, the due date is returned without extensions.
-    """
+    """Return the due date of a submission: the course's or Gradescope's, later if extended."""
     of_class = (told.get("assignment") or {}).get("due_date")
-    due = due or of_class
-    users = [user for user in told.get("users") or [] if isinstance(user, dict)]
-    own = [(user.get("assignment") or {}).get("due_date") for user in users]
-    try:
-        later = [d for d in own if d and of_class and read_time(d) > read_time(of_class)]
-        return max([*later, *filter(None, [due])], key=read_time, default=None)
-    except (ValueError, AttributeError):
-        return due
+    own = [(user.get("assignment") or {}).get("due_date") for user in told.get("users") or []]
+    later = [d for d in own if d and of_class and read_time(d) > read_time(of_class)]
+    return max([*later, *filter(None, [due or of_class])], key=read_time, default=None)
 
 
 def received(rows: list[dict], lateness: Lateness) -> str:
@@ -187,15 +174,11 @@ def prairielearn(chapter: str, base: Path) -> None:
     """Grade `student/`, and write `results/results.json`."""
     graders = Path("graders").resolve()
     close_to_others(graders, *(base / name for name in ("student", "data", "results")))
-    try:
-        rows = rows_on(base / "student", chapter, graders)
-        results = prairielearn_results(rows)
-        lateness = Lateness(**read_json(graders.parent / DATES))
-        if not is_released(lateness):
-            results |= {"tests": [], "message": received(rows, lateness)}
-    except CourseError as error:
-        print(error, file=sys.stderr)
-        results = {"gradable": False, "message": TO_BE_LOOKED_AT}
+    rows = rows_on(base / "student", chapter, graders)
+    results = prairielearn_results(rows)
+    lateness = Lateness(**read_json(graders.parent / DATES))
+    if not is_released(lateness):
+        results |= {"tests": [], "message": received(rows, lateness)}
     write_json(base / "results" / "results.json", results)
 
 
@@ -216,14 +199,8 @@ def prairielearn_results(rows: list[dict]) -> dict:
 
 
 def read_json(path: Path) -> dict:
-    """Return the object in a JSON file; {} if the file is missing. Raises CourseError."""
-    try:
-        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except ValueError:
-        told = None
-    if not isinstance(told, dict):
-        raise CourseError(f"{path} is not a JSON object")
-    return told
+    """Return the object in a JSON file; {} if the file is missing."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def write_json(path: Path, record: dict) -> None:
@@ -232,16 +209,10 @@ def write_json(path: Path, record: dict) -> None:
     write_file(path, (json.dumps(record, indent=1) + "\n").encode())
 
 
-SYSTEMS: dict[str, Callable[[str, Path], None]] = {
-    "gradescope": gradescope,
-    "prairielearn": prairielearn,
-}
-
-
 def main(system: str, chapter: str, base: str) -> None:
     """Grade a submission. If that is impossible, print one sentence and exit with code 2."""
     try:
-        SYSTEMS[system](chapter, Path(base))
+        {"gradescope": gradescope, "prairielearn": prairielearn}[system](chapter, Path(base))
     except CourseError as error:
         print(f"tensorgrade: {error}", file=sys.stderr)
         raise SystemExit(2) from None

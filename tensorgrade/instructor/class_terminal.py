@@ -1,6 +1,5 @@
 """Show on a terminal how the grading of a class goes, and what it found."""
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -14,49 +13,67 @@ from ..attempts.verdict import GRADERS_FAILED, TROUBLE
 from ..course import Course
 from ..exchange.text import printable, short
 from ..views.words import plural
+from .rules import OTHER_FILE
 
-SECONDS_BETWEEN_LINES = 10
 MOST_LISTED = 12
 LONGEST_NOTE, LONGEST_MESSAGE = 300, 200  # characters; two lines of a wide terminal
 STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
 Graded = TypeVar("Graded")
 
 
-def say(console: Console, line: str) -> None:
-    """Print a line, in which nothing is markup."""
-    console.print(Text(line), soft_wrap=True)
+def say(console: Console, *lines: str) -> None:
+    """Print lines, in which nothing is markup."""
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
 
 
 def print_notes(console: Console, notes: list[str]) -> None:
     """Print notes for the instructor."""
-    for note in notes:
-        say(console, f"note: {printable(short(note, LONGEST_NOTE))}")
+    say(console, *(f"note: {printable(short(note, LONGEST_NOTE))}" for note in notes))
 
 
 def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Iterator[Graded]:
-    """Yield what is graded, and show its number: a bar on a terminal, lines elsewhere."""
-    if console.is_terminal:
-        # Without a thread for the bar, because a process with threads cannot fork workers.
-        yield from track(
-            graded, "grading", total, auto_refresh=False, console=console, transient=True
-        )
-        return
-    last = time.monotonic()
-    for count, one in enumerate(graded, 1):
-        yield one
-        if time.monotonic() - last > SECONDS_BETWEEN_LINES:
-            last = time.monotonic()
-            say(console, f"{count} of {total} graded")
+    """Yield what is graded, with a bar on a terminal."""
+    yield from track(
+        graded,
+        "grading",
+        total,
+        auto_refresh=False,  # a thread for the bar would prevent that workers are forked
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
 
 
-def print_changes(console: Console, losses: list[dict]) -> None:
-    """Print changed points by cause."""
-    for why in sorted({one["why"] for one in losses}):
-        own = [one for one in losses if one["why"] == why]
-        say(console, f"{why}: points of {plural(len(own), 'submission')} differ")
-        told = (f"{o['student']}/{o['chapter']}: {points_in(o['points'])}" for o in own)
-        for line in at_most(list(told)):
-            say(console, line)
+def print_changes(
+    console: Console, before: list[dict], now: list[dict], changes: list[dict]
+) -> None:
+    """Print the submissions whose points changed, by cause, with their points of all exercises.
+
+    Those with another file that earns no less are left out.
+    """
+    old, new = (points_by_submission(rows) for rows in (before, now))
+    told = defaultdict(list)
+    for why, whose in sorted({(one["why"], submission_of(one)) for one in changes}):
+        both = [old[whose], new[whose]]
+        if both[1] < both[0] or (both[1] > both[0] and why != OTHER_FILE):
+            told[why].append(f"{whose}: {points_in(both)}")
+    for why, lines in told.items():
+        count = plural(len(lines), "submission")
+        say(console, f"{why}: points of {count} differ", *at_most(lines))
+
+
+def points_by_submission(rows: list[dict]) -> dict[str, float]:
+    """Return the points of each submission."""
+    found: dict[str, float] = defaultdict(float)
+    for row in rows:
+        found[submission_of(row)] = round(found[submission_of(row)] + row["points"], 6)
+    return found
+
+
+def submission_of(row: dict) -> str:
+    """Return the learner and the chapter of a row, or of a change."""
+    return f"{row['student']}/{row['chapter']}"
 
 
 def points_in(both: list[float]) -> str:
@@ -78,12 +95,20 @@ def in_trouble(row: dict) -> bool:
     return row["status"] in TROUBLE and not row["mistakes"]
 
 
+def graders_failed(row: dict) -> bool:
+    """Return True if the graders themselves failed on a row's file."""
+    return row.get("message_id") in GRADERS_FAILED
+
+
 def print_class(console: Console, course: Course, rows: list[dict]) -> None:
-    """Print the table of a class, from the rows that count."""
+    """Print the table of a class, its mistakes and its troubles, from the rows that count."""
     console.print(exercise_table(course, rows))
-    console.print(Text(mistakes_line(rows)))
-    for line in troubles(rows):  # as Text, because learners' names and messages are not markup
-        console.print(Text(line), soft_wrap=True)
+    made = {(row["student"], name) for row in rows for name in row["mistakes"]}
+    counts = Counter(name for _, name in sorted(made)).most_common(6)
+    most = ", ".join(f"{name} ({count})" for name, count in counts)
+    found = f"Most frequent mistakes (learners who made them): {most}"
+    console.print(Text(f"\n{found if most else 'No known mistake was recognized.'}"))
+    say(console, *troubles(rows))
 
 
 def exercise_table(course: Course, rows: list[dict]) -> Table:
@@ -108,32 +133,13 @@ def exercise_table(course: Course, rows: list[dict]) -> Table:
     return table
 
 
-def mistakes_line(rows: list[dict]) -> str:
-    """Return a line with the most frequent mistakes."""
-    made = {(row["student"], name) for row in rows for name in row["mistakes"]}
-    counts = Counter(name for _, name in sorted(made))
-    if not counts:
-        return "\nNo known mistake was recognized."
-    most = ", ".join(f"{name} ({count})" for name, count in counts.most_common(6))
-    return f"\nMost frequent mistakes (learners who made them): {most}"
-
-
 def troubles(rows: list[dict]) -> list[str]:
     """Return a line for each chapter of a learner that could not be graded as usual."""
-    first: dict[str, dict] = {}
+    first: dict[str, str] = {}
     for row in filter(in_trouble, rows):
-        first.setdefault(f"{row['student']}/{row['chapter']}", row)
-    if not first:
-        return []
-    files = plural(len(first), "file")
-    told = [
-        f"{whose} {row['exercise']}: {row['status']}. {short(row['message'], LONGEST_MESSAGE)}"
-        for whose, row in first.items()
-    ]
-    title = f"\n{files} could not be graded as usual (other learners are not affected):"
-    return [title, *at_most(told)]
-
-
-def graders_failed(row: dict) -> bool:
-    """Return True if the graders themselves failed on a row's file."""
-    return row.get("message_id") in GRADERS_FAILED
+        message = short(row["message"], LONGEST_MESSAGE)
+        whose = submission_of(row)
+        first.setdefault(whose, f"{whose} {row['exercise']}: {row['status']}. {message}")
+    title = f"\n{plural(len(first), 'file')} could not be graded as usual"
+    told = [f"{title} (other learners are not affected):", *at_most(list(first.values()))]
+    return told if first else []

@@ -42,49 +42,40 @@ def each_line(path: Path, columns: tuple[str, ...], take: Callable[[Line], None]
     for number, line in read_table(path, columns):
         try:
             take(line)
-        except ValueError as error:
+        except (ValueError, CourseError) as error:
             raise CourseError(f"{path}, line {number}: {error}") from None
 
 
 def read_overrides(out: Path, course: Course) -> dict[Key, Row]:
     """Return all overrides by student, chapter and exercise. Raises CourseError."""
     found: dict[Key, Row] = {}
-    said: dict[tuple[str, str], str] = {}
 
     def take(line: Line) -> None:
-        student, name, points, _ = (line[column] for column in OVERRIDE_COLUMNS)
-        found.update(overrides_in(line, course))
-        if said.setdefault((student, name), points) != points:
-            raise ValueError(f"an earlier line gives other points for {name} to {student}")
+        for whose, override in overrides_in(line, course).items():
+            if found.setdefault(whose, override)["points"] != override["points"]:
+                raise ValueError(f"an earlier line gives other points for {whose[2]} to {whose[0]}")
 
     each_line(out / OVERRIDES, OVERRIDE_COLUMNS, take)
     return found
 
 
 def overrides_in(line: Line, course: Course) -> dict[Key, Row]:
-    """Return the decisions of one line. Raises ValueError with a sentence."""
+    """Return the decisions of one line. Raises ValueError or CourseError with a sentence."""
     student, name, points, reason = (line[column] for column in OVERRIDE_COLUMNS)
     if not (student and reason):
         raise ValueError("student and reason must not be empty")
     given = None if points == EXCUSED else number_in(points)
-    own = [
-        (chapter.name, exercise)
-        for chapter in course.chapters
-        for exercise in chapter.exercises
-        if name in (chapter.name, exercise.name)
-    ]
-    if not own:
-        raise ValueError(f"the course has no exercise and no chapter {name!r}")
-    if given is not None:
-        if len(own) > 1:
-            why = f"a chapter such as {name} can only be excused"
-            raise ValueError(f"{why}; give points to its exercises")
-        ((chapter, exercise),) = own
-        if not 0 <= given <= exercise.points:
-            most = f"{exercise.points:g} points, not {points}"
-            raise ValueError(f"{exercise.name} of {chapter} gives 0 to {most}")
+    if chapter := next((one for one in course.chapters if one.name == name), None):
+        if given is not None:
+            raise ValueError(f"{name} is a chapter, which can only be excused")
+        exercises = chapter.exercises
+    else:
+        chapter, exercise = course.exercise(name)
+        if given is not None and not 0 <= given <= exercise.points:
+            raise ValueError(f"{name} gives 0 to {exercise.points:g} points, not {points}")
+        exercises = (exercise,)
     override = {"points": given, "reason": reason}
-    return {(student, chapter, exercise.name): override for chapter, exercise in own}
+    return {(student, chapter.name, exercise.name): override for exercise in exercises}
 
 
 def number_in(points: str) -> float:
@@ -104,7 +95,7 @@ def read_extensions(out: Path, course: Course) -> dict[About, Row]:
         found = extensions_in(line, course)
         kind = term if line["chapter"] == ALL else single
         if twice := found.keys() & kind.keys():
-            raise ValueError(f"a line above extends {' for '.join(sorted(twice)[0][::-1])}")
+            raise ValueError(f"a line above extends {' for '.join(min(twice)[::-1])}")
         kind.update(found)
 
     each_line(out / EXTENSIONS, EXTENSION_COLUMNS, take)
@@ -112,19 +103,16 @@ def read_extensions(out: Path, course: Course) -> dict[About, Row]:
 
 
 def extensions_in(line: Line, course: Course) -> dict[About, Row]:
-    """Return the extensions of one line. Raises ValueError with a sentence."""
+    """Return the extensions of one line. Raises ValueError or CourseError with a sentence."""
     student, name, due, hours, reason = (line[column] for column in EXTENSION_COLUMNS)
     if not (student and reason):
         raise ValueError("say whose deadline is extended, and why")
     if bool(due) == bool(hours):
         raise ValueError("give either a new deadline or extra hours")
-    chapters = [chapter.name for chapter in course.chapters]
-    if name not in (ALL, *chapters):
-        raise ValueError(f"the course has no chapter {name!r}; `{ALL}` means every chapter")
     deadlines = course.lateness.deadlines
-    if name != ALL and name not in deadlines:
+    own = deadlines if name == ALL else [course.chapter(name).name]
+    if not deadlines.keys() >= {*own}:
         raise ValueError(f"{name} has no deadline in course_config.py")
-    own = [name] if name != ALL else [chapter for chapter in chapters if chapter in deadlines]
     dues = {chapter: new_due(due, hours, chapter, course) for chapter in own}
     later = {c: d for c, d in dues.items() if read_time(d) >= read_time(deadlines[c])}
     if name != ALL and not later:
@@ -136,8 +124,7 @@ def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
     """Return the new deadline of a chapter: a date, or some hours more. Raises ValueError."""
     zone = course.lateness.zone
     if due:
-        check_deadline(with_zone(due, zone))
-        return with_zone(due, zone)
+        return check_deadline(with_zone(due, zone))
     try:
         extra = timedelta(hours=float(hours.replace(",", ".")))
         moment = read_time(course.lateness.deadlines[chapter]) + extra
@@ -145,8 +132,7 @@ def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
         raise ValueError(f"hours must be a number, not {hours!r}") from None
     if extra <= timedelta(0):
         raise ValueError(f"hours must be more than 0, not {hours}")
-    local = in_zone(written(moment), zone)
-    return local if read_time(local) == moment else written(moment)  # in an hour that occurs twice
+    return in_zone(written(moment), zone)
 
 
 def unknown_learners(rules: Rules, students: Collection[str]) -> list[str]:

@@ -1,10 +1,8 @@
 """Collect everything behind one verdict for an instructor: checks, cases and values."""
 
-import ast
-import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -18,13 +16,11 @@ from ..attempts.scoring import by_checks, judged_on
 from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
 from ..exchange.text import printable
-from ..judging.diagnosis import Diagnosis
 from ..lateness import in_zone
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import NOTHING, SubmittedFiles
 from ..views.note import Note
 from ..views.points import how_earned
-from .decisions import read_rules
 from .grader import Grader
 from .learner_log import change_line, points_changes
 from .points_breakdown import is_changed, points_steps
@@ -33,8 +29,9 @@ from .rules import Row, found
 from .teams import read_teams
 
 SHOWN = 3  # failed checks that are shown with their values
-LONGEST_CODE = 20_000  # characters of a definition; a normal answer has a few hundred
-AROUND = 2  # lines of code shown before and after the line in question
+MOST_LINES = 500  # of a learner's code; a normal answer has a few dozen
+QUOTES = '"""'
+NOT_RUN = (Status.ERROR, Status.NOT_ATTEMPTED)  # the verdict itself says why
 
 
 @dataclass(frozen=True)
@@ -43,16 +40,15 @@ class Explanation:
 
     row: the row that counts, if OUT has one; otherwise the new one with its late penalty. verdict,
     checks, attempt: the results of grading the file in SUBMITTED now; the checks show expected
-    values. code: the learner's own code for this exercise; "" if there is none. changes: changes of
-    the points that count. difference: a sentence if the row that counts is not what grading found
-    now.
+    values. code: the lines of the learner's own code for this exercise, by number. changes: changes
+    of the points that count. difference: a sentence if the row that counts is not today's result.
     """
 
     row: Row
     verdict: Verdict
     checks: list[CheckResult]
     attempt: Attempt
-    code: str = ""
+    code: Mapping[int, str] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
     difference: str = ""
     counts_other: bool = False
@@ -82,7 +78,7 @@ def explain(
         verdict,
         with_values(judged),
         attempt,
-        code_of(grader, attempt, exercise),
+        code_of(attempt, exercise),
         changes,
         difference(recorded, verdict, other) if recorded else "",
         other,
@@ -115,7 +111,7 @@ def recorded_row(
 ) -> tuple[Row | None, tuple[str, ...]]:
     """Return the row that counts, None without one, and a sentence on each change of its points."""
     results, zone = Results(out), course.lateness.zone
-    rows = results.rows(read_rules(out, course), course.exercise_names, student)
+    rows = results.rows(course, student)
     moved = [one for one in points_changes(results, student) if one["exercise"] == exercise]
     told = tuple(f"{in_zone(one['at'], zone)}: {change_line(one)}." for one in moved)
     return next((row for row in rows if row["exercise"] == exercise), None), told
@@ -148,36 +144,20 @@ def points_line(row: Row) -> str:
     return f"{row['exercise']}: {row['points']:g} of {row['max_points']:g} points"
 
 
-def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
-    """Return the learner's code for an exercise, without stub docstrings.
+def code_of(attempt: Attempt, exercise: str) -> dict[int, str]:
+    """Return the lines of the learner's code for an exercise, by number, without docstrings.
 
     A separate process splits the text into statements, because it is not trusted.
     """
-    lines = attempt.submitted.lines
-    own = ["\n".join(lines[a - 1 : b]) for a, b, names in attempt.definitions if exercise in names]
-    stub = grader.maker.tests.parent / "exercises" / f"{attempt.chapter.name}.py"
-    return without(docstrings_in(stub), printable("\n\n".join(own), LONGEST_CODE))
-
-
-def docstrings_in(stub: Path) -> list[str]:
-    """Return the docstrings of a stub in their written form; [] if there is no stub."""
-    if not stub.is_file():
-        return []
-    text = stub.read_text(encoding="utf-8")
-    defined = (ast.FunctionDef, ast.ClassDef)
-    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, defined)]
-    written = [ast.get_source_segment(text, n.body[0]) for n in found if ast.get_docstring(n)]
-    return list(filter(None, written))
-
-
-def without(docstrings: list[str], code: str) -> str:
-    """Return code without the lines of these docstrings.
-
-    >>> without(["'Half of it.'"], "def half(x):\\n    'Half of it.'\\n    return x / 2")
-    'def half(x):\\n    return x / 2'
-    """
-    for docstring in docstrings:
-        code = re.sub(rf"\n[ \t]*{re.escape(docstring)}[ \t]*(?=\n|$)", "", code)
+    own = [range(a, b + 1) for a, b, names in attempt.definitions if exercise in names]
+    code: dict[int, str] = {}
+    inside = False
+    for number in (number for lines in own for number in lines):
+        line = attempt.submitted.lines[number - 1]
+        is_docstring = inside or line.lstrip().startswith(QUOTES)
+        inside = is_docstring and (line.count(QUOTES) % 2 == 1) != inside
+        if not is_docstring and len(code) < MOST_LINES:
+            code[number] = printable(line)
     return code
 
 
@@ -195,56 +175,37 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
 
     given: the mistake in the given code of a find-the-bug exercise, if there is one.
     """
-    print_verdict(console, explanation)
-    if given:
-        console.print(Padding(Text(given), (0, 2)))
-    if explanation.code:
-        console.print(Text("\nThe learner's code", "bold"))
-        console.print(Padding(Text(explanation.code), (0, 2)))
-    print_checks(console, explanation)
-    notes = list(notes_on(explanation))[:SHOWN]
-    for note in notes:
-        console.print()
-        note.print(console)
-    for note in notes[:1]:
-        first = note.finding.find_where()
-        if line := note.line or (first and first.line):
-            print_around(console, explanation.attempt, line)
-
-
-def says_more(explanation: Explanation, diagnosis: Diagnosis) -> bool:
-    """Return False if a check failed for the verdict's reason, an error or a missing answer."""
-    verdict = explanation.verdict
-    no_answer = verdict.status in (Status.ERROR, Status.NOT_ATTEMPTED)
-    return not (no_answer and verdict.message_id == diagnosis.name)
-
-
-def notes_on(explanation: Explanation) -> Iterator[Note]:
-    """Yield a note on each problem that failed checks found, as a learner would read it."""
-    seen = set()
-    for finding in (check.finding for check in explanation.checks if check.finding):
-        problem = (*finding.mistakes, "" if finding.mistakes else finding.diagnosis.problem)
-        if problem not in seen and says_more(explanation, finding.diagnosis):
-            seen.add(problem)
-            yield Note(finding)
-
-
-def print_verdict(console: Console, explanation: Explanation) -> None:
-    """Print the current verdict, and the recorded one if it differs."""
+    notes = notes_on(explanation)
     verdict = explanation.verdict
     points = f"{verdict.points:g} of {verdict.max_points:g} points"
     title = f"{verdict.student}, {verdict.exercise}: {verdict.status}, {points}"
     console.print(Text(title, "bold"))
-    console.print(Padding(Text(verdict.message), (0, 2)))
-    mistakes = ", ".join(verdict.mistakes) or "none"
-    console.print(Text(f"  mistakes recognized: {mistakes}; isolation: {verdict.isolation}"))
     if explanation.difference:
         console.print(Text(f"  {explanation.difference}", "bold red"))
-    console.print(Text(f"  {submitted_at(explanation)}"))
-    for change in explanation.changes:
-        console.print(Text(f"  Changed {change}"))
-    if is_changed(explanation.row):
-        console.print(Text(f"  {' '.join(points_steps(explanation.row))}", "bold"))
+    for line in [*facts(explanation), given, f"Isolation: {verdict.isolation}"]:
+        console.print(Padding(Text(line), (0, 2)))
+    if explanation.code:
+        console.print(Text("\nThe learner's code", "bold"))
+    where = notes[0].finding.find_where() if notes else None
+    to_look_at = notes and (notes[0].line or (where and where.line))
+    for number, line in explanation.code.items():
+        mark, style = ("→", "bold") if number == to_look_at else (" ", "")
+        console.print(Text(f"  {mark} {number:>4}  {line}", style), soft_wrap=True)
+    print_checks(console, explanation)
+    for note in notes:
+        console.print()
+        note.print(console)
+
+
+def notes_on(explanation: Explanation) -> list[Note]:
+    """Return a note on each problem that failed checks found, as a learner would read it."""
+    if explanation.verdict.status in NOT_RUN:
+        return []
+    notes: dict[tuple, Note] = {}
+    for finding in (check.finding for check in explanation.checks if check.finding):
+        problem = (*finding.mistakes, "" if finding.mistakes else finding.diagnosis.problem)
+        notes.setdefault(problem, Note(finding))
+    return list(notes.values())[:SHOWN]
 
 
 def submitted_at(explanation: Explanation) -> str:
@@ -258,23 +219,27 @@ def submitted_at(explanation: Explanation) -> str:
     return f"Submitted{team}: {when}{deadline}"
 
 
+def facts(explanation: Explanation) -> list[str]:
+    """Return what counts, why, and what was said about it, as instructors and learners read it."""
+    row = explanation.row
+    lines = points_steps(row) if is_changed(row) or row["mistakes"] else []
+    lines += [submitted_at(explanation)] if row.get("submitted") else []
+    lines += [f"Changed {change}" for change in explanation.changes]
+    lines += ["", row["message"]]
+    return lines + ([f"Recognized: {', '.join(row['mistakes'])}"] if row["mistakes"] else [])
+
+
 def for_learner(explanation: Explanation) -> str:
     """Return the explanation as plain text that may be sent to the learner.
 
     It contains the information of a feedback page and the learner's own code, but no hidden test,
     case or value.
     """
-    row = explanation.row
-    lines = [points_line(row)]
-    lines += points_steps(row) if is_changed(row) or row["mistakes"] else []
-    lines += [submitted_at(explanation)] if row.get("submitted") else []
-    lines += [f"Changed {change}" for change in explanation.changes]
+    lines = [points_line(explanation.row)]
     lines += [ANOTHER_COUNTS] if explanation.counts_other else []
-    lines += ["", row["message"]]
-    if row["mistakes"]:
-        lines += ["", f"Recognized: {', '.join(row['mistakes'])}"]
+    lines += facts(explanation)
     if explanation.code and not explanation.counts_other:
-        lines += ["", "What you wrote:", "", *(f"    {x}" for x in explanation.code.split("\n"))]
+        lines += ["", "What you wrote:", "", *(f"    {x}" for x in explanation.code.values())]
     return "\n".join(lines)
 
 
@@ -291,37 +256,9 @@ def print_checks(console: Console, explanation: Explanation) -> None:
     console.print(Text(f"  {how_earned(explanation.checks, most)}"))
     for check in explanation.checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
-        console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
-        if check.finding and says_more(explanation, check.finding.diagnosis):
+        points, earned = f"{round(check.points, 2):g}", f"{round(check.earned, 2):g}"
+        worth = earned if check.earned >= check.points else f"{earned} of {points}"
+        console.print(Text.assemble((f"  {mark} ", style), f"{worth:>11}  {check.asks}"))
+        if check.finding and explanation.verdict.status not in NOT_RUN:
             why = Text(check.finding.diagnosis.problem, "dim")
             console.print(Padding(why, (0, 2, 0, 10)))
-
-
-def worth(check: CheckResult) -> str:
-    """Return a check's points, and the earned part if it earned a part.
-
-    In a find-the-bug exercise, a check that the repair passes earns more than its points
-    (points.py). Then only the earned points are shown.
-
-    >>> worth(CheckResult("mean", 2.0, False))
-    '2'
-    >>> worth(CheckResult("mean", 2.0, False, earned_points=1.0))
-    '1 of 2'
-    >>> worth(CheckResult("mean", 2.0, True, earned_points=2.5))
-    '2.5'
-    >>> worth(CheckResult("mean", 0.0, False, earned_points=-0.5))  # for other names
-    '-0.5'
-    """
-    points, earned = f"{round(check.points, 2):g}", f"{round(check.earned, 2):g}"
-    if check.earned_points is None:
-        return points
-    return earned if check.earned > check.points or not check.points else f"{earned} of {points}"
-
-
-def print_around(console: Console, attempt: Attempt, line: int) -> None:
-    """Print a line of the submitted text with the lines around it."""
-    console.print(Text("\nWhere it goes wrong", "bold"))
-    lines = attempt.submitted.lines
-    for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
-        mark, style = ("→", "bold") if number == line else (" ", "dim")
-        console.print(Text(f"  {mark} {number:>4}  {printable(lines[number - 1])}", style))

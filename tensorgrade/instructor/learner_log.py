@@ -6,7 +6,6 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..lateness import in_zone
 from .class_terminal import points_in
-from .decisions import read_rules
 from .points_breakdown import late, points
 from .results import Attempt, Results, rows_of
 from .rules import Row, total
@@ -23,7 +22,7 @@ def log_of(out: Path, student: str, course: Course) -> list[str]:
     moved = points_changes(results, student)
     lines += [(one["at"], f"{one['chapter']}: {change_line(one)}") for one in moved]
     told = [f"{in_zone(at, zone)}  {line}" for at, line in sorted(lines, key=lambda pair: pair[0])]
-    rows = results.rows(read_rules(out, course), course.exercise_names, student)
+    rows = results.rows(course, student)
     newest = {one.chapter: one.file for one in attempts}
     standing = [
         standing_line(chapter, list(own), newest[chapter])

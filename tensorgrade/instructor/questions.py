@@ -12,8 +12,6 @@ from itertools import permutations
 from pathlib import Path
 from random import Random
 
-from jinja2 import Environment
-
 from ..attempts.attempt import Answer, Attempt
 from ..attempts.lab import Lab
 from ..attempts.maker import AttemptMaker
@@ -22,40 +20,17 @@ from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
 from ..course import CourseError
 from ..exchange.cases import spoken
-from ..exchange.text import printable
+from ..exchange.text import listed, printable
 from ..judging.diagnosis import Step
 from ..sources.finding import EXPECTED, find_submissions
 from ..sources.submitted_files import SubmittedFiles
 from ..views.csv_cells import in_csv
+from ..views.pages import pages_in
 
 MOST_CASES, MOST_OPTIONS, FEWEST_OPTIONS = 3, 4, 3
 WORD = re.compile(r"[A-Za-z_]\w*")
 COLUMNS = ("student", "number", "exercise", "answer", "in words", "reason")
-PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Questions on your own code: {{ student }}</title>
-<style>
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-li.question { break-inside: avoid; margin-bottom: 1.5rem; }
-p { overflow-wrap: anywhere; }
-pre { background: #eee; padding: .5rem; overflow-x: auto; }
-</style>
-<h1>Questions on your own code</h1>
-<p>{{ student }}</p>
-<p>Each question is about code that you submitted. Exactly one answer is right.</p>
-<ol>
-{% for one in questions %}
-<li class="question"><strong>{{ one.exercise }}</strong>, {{ one.place }}
-<pre>{{ one.code }}</pre>
-<p>{{ one.text }}</p>
-<ol type="a">{% for option in one.options %}<li>{{ option }}</li>{% endfor %}</ol>
-</li>
-{% endfor %}
-</ol>
-</html>
-"""
+PAGE = pages_in(Path(__file__).parent).get_template("questions.html")
 
 
 @dataclass(frozen=True)
@@ -66,7 +41,7 @@ class Question:
     place: str
     code: str
     text: str
-    options: tuple[str, ...]
+    options: list[str]
     answer: str
     reason: str
 
@@ -129,48 +104,41 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int) -> 
         if steps != trace(part, one.case.name):
             continue
         for step in chance.sample(steps, len(steps)):
-            options, reason = options_for(step, chance), reason_for(attempt, steps, step)
-            if len(found) < most and options and reason and is_clear(part, steps, step):
+            code = attempt.source.text.split("\n")[step.line - 1].strip()
+            options, reason = options_for(step, chance), reason_for(code, steps, step)
+            if len(found) < most and options and reason and is_clear(part, code, steps, step):
                 text = f"In the call `{spoken(one.case, hidden=False)}`: what is the shape of"
                 text = f"{text} `{step.name}` after this line has run?"
-                code, answer = code_of(attempt, step.line), str(step.size)
-                asked = Question(exercise, step.place, code, text, options, answer, reason)
+                asked = Question(exercise, step.place, code, text, options, str(step.size), reason)
                 found.setdefault((step.line, step.name), asked)
     return list(found.values())
 
 
-def is_clear(part: Answer, steps: list[Step], step: Step) -> bool:
+def is_clear(part: Answer, code: str, steps: list[Step], step: Step) -> bool:
     """Return True if a line of the exercise itself gives a name a tensor, always of one shape."""
     sizes = {one.size for one in steps if (one.line, one.name) == (step.line, step.name)}
     target = rf"(?:[\w\s,]*,\s*)?{re.escape(step.name)}\b[^=()]*=[^=]"
-    is_assigned = re.match(target, code_of(part.attempt, step.line))
-    return len(sizes) == 1 and part.is_own_line(step.line) and bool(is_assigned)
+    return len(sizes) == 1 and part.is_own_line(step.line) and bool(re.match(target, code))
 
 
-def code_of(attempt: Attempt, line: int) -> str:
-    """Return the text of a line."""
-    return attempt.source.text.split("\n")[line - 1].strip()
-
-
-def options_for(step: Step, chance: Random) -> tuple[str, ...]:
+def options_for(step: Step, chance: Random) -> list[str]:
     """Return the right shape among others, in random order; none if there are too few."""
     if not isinstance(step.size, tuple) or len(step.size) < 2:
-        return ()
+        return []
     shapes = [step.size, *dict.fromkeys(other_shapes(step.size))][:MOST_OPTIONS]
     options = [str(one) for one in shapes]
-    return tuple(chance.sample(options, len(options))) if len(options) >= FEWEST_OPTIONS else ()
+    return chance.sample(options, len(options)) if len(options) >= FEWEST_OPTIONS else []
 
 
-def reason_for(attempt: Attempt, steps: list[Step], step: Step) -> str:
+def reason_for(code: str, steps: list[Step], step: Step) -> str:
     """Return why a value has its shape: the shapes that the line works on; "" without any."""
-    before, known = steps[: steps.index(step)], {}
-    words = WORD.findall(code_of(attempt, step.line).partition("=")[2])
-    for one in before:
-        is_shape = isinstance(one.size, tuple) and one.name in words
-        if is_shape and one.function == step.function:
-            known[one.name] = one.size
-    shapes = [f"`{name}` is {size}" for name, size in known.items()]
-    given = f"{', '.join(shapes[:-1])} and {shapes[-1]}" if len(shapes) > 1 else "".join(shapes)
+    words = WORD.findall(code.partition("=")[2])
+    shapes = {
+        one.name: f"`{one.name}` is {one.size}"
+        for one in steps[: steps.index(step)]
+        if isinstance(one.size, tuple) and one.name in words and one.function == step.function
+    }
+    given = listed(shapes.values())
     return given and f"{given}, so `{step.name}` is {step.size}."
 
 
@@ -188,13 +156,11 @@ def other_shapes(size: tuple[int, ...]) -> list[tuple[int, ...]]:
 def write_questions(found: dict[str, list[Question]], out: Path) -> None:
     """Write a page for each learner, without answers, and all answers as a table."""
     out.mkdir(parents=True, exist_ok=True)
-    page = Environment(autoescape=True, trim_blocks=True).from_string(PAGE)
     rows = []
     for student, questions in found.items():
-        shown = page.render(student=student, questions=questions)
+        shown = PAGE.render(student=student, questions=questions)
         (out / f"{student}.html").write_text(shown, encoding="utf-8")
         for number, one in enumerate(questions, 1):
             letter = "abcd"[one.options.index(one.answer)]
             rows.append((student, number, one.exercise, letter, one.answer, printable(one.reason)))
-    path = out / "answers.csv"
-    path.write_text(in_csv(COLUMNS, rows), encoding="utf-8", newline="")
+    (out / "answers.csv").write_text(in_csv(COLUMNS, rows), encoding="utf-8", newline="")

@@ -9,39 +9,38 @@ them.
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from ..course import Course, CourseError
 from ..folders import write_file
-from ..lateness import written
+from ..lateness import now, written
 from ..sources.submitted_files import SubmittedFiles
 from .decisions import read_rules
-from .rules import About, Row, Rules, counted
+from .rules import About, Row, counted, key
 
 NAME, RESULTS = "results.sqlite", "results.jsonl"
 VERSION = 3
 SECONDS_TO_WAIT = 60  # for another process that is writing
 # number: of a file that was put back, a new one. facts: see `Results.expect`. waits: the file is
 # still to be graded.
-SCHEMA = (
-    """CREATE TABLE files (number INTEGER PRIMARY KEY, student TEXT NOT NULL,
+SCHEMA = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS files (number INTEGER PRIMARY KEY, student TEXT NOT NULL,
     chapter TEXT NOT NULL, file TEXT NOT NULL, facts TEXT NOT NULL, waits INTEGER NOT NULL,
-    UNIQUE (student, chapter, file))""",
-    """CREATE TABLE attempts (number INTEGER PRIMARY KEY, at TEXT NOT NULL, course TEXT NOT NULL,
-    student TEXT NOT NULL, chapter TEXT NOT NULL, file TEXT NOT NULL, graders TEXT NOT NULL,
-    rows TEXT NOT NULL)""",
-    """CREATE TABLE changes (number INTEGER PRIMARY KEY, at TEXT NOT NULL, student TEXT NOT NULL,
-    chapter TEXT NOT NULL, exercise TEXT NOT NULL, record TEXT NOT NULL)""",
-    "CREATE INDEX attempts_of ON attempts (student, chapter, file)",
-    "CREATE INDEX changes_of ON changes (student, exercise)",
-    f"PRAGMA user_version = {VERSION}",
-)
-NEEDED = {"student", "chapter", "exercise", "points", "max_points", "status", "mistakes", "message"}
-CHANGED = {"chapter", "exercise", "points", "why"}
+    UNIQUE (student, chapter, file));
+CREATE TABLE IF NOT EXISTS attempts (number INTEGER PRIMARY KEY, at TEXT NOT NULL,
+    course TEXT NOT NULL, student TEXT NOT NULL, chapter TEXT NOT NULL, file TEXT NOT NULL,
+    graders TEXT NOT NULL, rows TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS changes (number INTEGER PRIMARY KEY, at TEXT NOT NULL,
+    student TEXT NOT NULL, chapter TEXT NOT NULL, exercise TEXT NOT NULL, record TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS attempts_of ON attempts (student, chapter, file);
+CREATE INDEX IF NOT EXISTS changes_of ON changes (student, exercise);
+PRAGMA user_version = {VERSION};
+COMMIT;
+"""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,6 @@ class Attempt:
     """
 
     at: str
-    student: str
     chapter: str
     file: str
     graders: str
@@ -75,35 +73,28 @@ class Results:
             if not writes:
                 raise CourseError(no_results(out))
             out.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self.writing("rwc") if writes else self.connected() as connection:
+        with self.connected("rwc" if writes else "rw") as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version == 0 and writes:  # a new file, or a run was killed while it made the tables
-                for statement in SCHEMA:
-                    connection.execute(statement)
-        if version not in (0, VERSION):
-            kind = "an earlier" if version < VERSION else "a newer"
-            where = f"{out} holds results of {kind} version of tensorgrade"
-            raise CourseError(f"{where}; grade into a new folder, or finish the term with it")
+            if version not in (0, VERSION):
+                where = f"{out} holds results of another version of tensorgrade"
+                raise CourseError(f"{where}; grade into a new folder, or finish the term with it")
+            if writes:
+                connection.executescript(SCHEMA)
 
     @contextmanager
     def connected(self, mode: str = "rw") -> Iterator[sqlite3.Connection]:
-        """Open the file briefly, because no connection survives a fork."""
+        """Open the file briefly, because no connection survives a fork.
+
+        Everything that the context writes is stored at its end, or nothing.
+        """
         where = f"{self.path.absolute().as_uri()}?mode={mode}"
         try:
-            wanted = sqlite3.connect(where, uri=True, timeout=SECONDS_TO_WAIT, isolation_level=None)
-            with closing(wanted) as connection:
+            found = sqlite3.connect(where, SECONDS_TO_WAIT, isolation_level="IMMEDIATE", uri=True)
+            with closing(found) as connection, connection:
                 yield connection
-        except sqlite3.Error as error:
+        except (sqlite3.Error, json.JSONDecodeError) as error:
             why = f"{self.path} cannot be read or written: {error}. Earlier results are kept"
             raise CourseError(f"{why}; if it is damaged, restore it from a backup") from None
-
-    @contextmanager
-    def writing(self, mode: str = "rw") -> Iterator[sqlite3.Connection]:
-        """Write everything inside this context or nothing."""
-        with self.connected(mode) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            connection.execute("COMMIT")
 
     def expect(
         self, found: Mapping[SubmittedFiles, Row], todo: Iterable[SubmittedFiles], is_whole: bool
@@ -114,16 +105,16 @@ class Results:
         the run looked at the whole class, so no other file waits to be graded.
         """
         waiting = {whose(one) for one in todo}
-        with self.writing() as connection:
-            for one in found:
-                no_longer = "UPDATE files SET waits = 0 WHERE (student, chapter) = (?, ?)"
-                connection.execute(no_longer, (one.student, one.chapter))
+        no_longer = "UPDATE files SET waits = 0 WHERE (student, chapter) = (?, ?)"
+        with self.connected() as connection:
             if is_whole:
                 connection.execute("UPDATE files SET waits = 0")
-            connection.executemany(
-                "INSERT OR REPLACE INTO files VALUES (NULL, ?, ?, ?, ?, ?)",
-                [(*whose(o), json.dumps(facts), whose(o) in waiting) for o, facts in found.items()],
-            )
+            for one, facts in found.items():
+                connection.execute(no_longer, (one.student, one.chapter))
+                connection.execute(
+                    "INSERT OR REPLACE INTO files VALUES (NULL, ?, ?, ?, ?, ?)",
+                    (*whose(one), json.dumps(facts), whose(one) in waiting),
+                )
 
     def waiting(self) -> set[About]:
         """Return the submissions that a run found and has not graded yet."""
@@ -132,13 +123,13 @@ class Results:
 
     def add(self, course: str, graders: str, found: Mapping[SubmittedFiles, list[Row]]) -> None:
         """Store attempts, all or none of them. found: what graders found in each file."""
-        with self.writing() as connection:
+        done = "UPDATE files SET waits = 0 WHERE (student, chapter, file) = (?, ?, ?)"
+        with self.connected() as connection:
             for one, rows in found.items():
                 connection.execute(
                     "INSERT INTO attempts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
                     (moment(), course, *whose(one), graders, json.dumps(rows)),
                 )
-                done = "UPDATE files SET waits = 0 WHERE (student, chapter, file) = (?, ?, ?)"
                 connection.execute(done, whose(one))
 
     def attempts(self, student: str = "") -> dict[About, list[Attempt]]:
@@ -154,32 +145,27 @@ class Results:
                 "WHERE ? IN ('', student) ORDER BY files.number, attempts.number",
                 (student,),
             )
-            for at, name, chapter, file, graders, text, facts in lines:
-                more = {"file": file, "graders": graders} | parsed(facts)[0]
-                rows = [row | more for row in parsed(text, NEEDED)]
-                found[name, chapter].append(Attempt(at, name, chapter, file, graders, rows))
+            for at, name, chapter, file, graders, rows, facts in lines:
+                more = {"file": file, "graders": graders} | json.loads(facts)
+                own = [row | more for row in json.loads(rows)]
+                found[name, chapter].append(Attempt(at, chapter, file, graders, own))
         return dict(found)
 
     def belongs_to(self, course: str) -> None:
         """Raise CourseError if the results are of another course."""
         with self.connected() as connection:
-            known = {name for (name,) in connection.execute("SELECT DISTINCT course FROM attempts")}
-        if others := known - {course}:
-            of = f"the course {min(others)}, not of {course}"
-            raise CourseError(f"{self.out} holds results of {of}; choose another --out")
+            others = "SELECT course FROM attempts WHERE course != ?"
+            for (other,) in connection.execute(others, (course,)):
+                of = f"the course {other}, not of {course}"
+                raise CourseError(f"{self.out} holds results of {of}; choose another --out")
 
     def note(self, changes: Iterable[Row]) -> None:
-        """Store changes of rows. One that a killed run has stored already is left out."""
-        with self.writing() as connection:
-            for one in changes:
-                whose = one["student"], one["chapter"], one["exercise"]
-                record = json.dumps(one)
-                connection.execute(
-                    "INSERT INTO changes SELECT NULL, ?, ?, ?, ?, ? WHERE ? IS NOT (SELECT record "
-                    "FROM changes WHERE (student, chapter, exercise) = (?, ?, ?) "
-                    "ORDER BY number DESC LIMIT 1)",
-                    (moment(), *whose, record, record, *whose),
-                )
+        """Store changes of rows."""
+        with self.connected() as connection:
+            connection.executemany(
+                "INSERT INTO changes VALUES (NULL, ?, ?, ?, ?, ?)",
+                [(moment(), *key(one), json.dumps(one)) for one in changes],
+            )
 
     def changes(self, student: str) -> list[Row]:
         """Return the changes of a learner's rows, oldest first, each with its time `at`."""
@@ -187,11 +173,15 @@ class Results:
             lines = connection.execute(
                 "SELECT at, record FROM changes WHERE student = ? ORDER BY number", (student,)
             )
-            return [parsed(record, CHANGED)[0] | {"at": at} for at, record in lines]
+            return [json.loads(record) | {"at": at} for at, record in lines]
 
-    def rows(self, rules: Rules, order: list[str], student: str = "") -> list[Row]:
-        """Return the rows that count, by learner, chapter, and the course's order of exercises."""
-        place = {name: number for number, name in enumerate(order)}
+    def rows(self, course: Course, student: str = "") -> list[Row]:
+        """Return the rows that count, by learner, chapter, and the course's order of exercises.
+
+        student: the only learner; all if empty. Raises CourseError.
+        """
+        rules = read_rules(self.out, course)
+        place = {name: number for number, name in enumerate(course.exercise_names)}
         found = [
             row
             for own in self.attempts(student).values()
@@ -207,11 +197,9 @@ class Results:
         """Return the rows in `results.jsonl`; [] if it is missing or damaged."""
         try:
             lines = (self.out / RESULTS).read_text(encoding="utf-8").split("\n")
-            rows = [json.loads(line) for line in filter(None, lines)]
-            whole = all(row.keys() >= NEEDED | {"file", "graders"} for row in rows)
-        except (OSError, ValueError, AttributeError):
+            return [json.loads(line) for line in filter(None, lines)]
+        except (OSError, ValueError):
             return []
-        return rows if whole else []
 
     def export(self, rows: Iterable[Row]) -> None:
         """Replace `results.jsonl` completely or not at all. Raises OSError."""
@@ -225,26 +213,10 @@ def rows_of(out: Path, course: Course) -> list[Row]:
 
     Rows of chapters that the course no longer has are left out.
     """
-    rules, known = read_rules(out, course), {chapter.name for chapter in course.chapters}
-    rows = Results(out).rows(rules, course.exercise_names)
+    rows, known = Results(out).rows(course), {chapter.name for chapter in course.chapters}
     if not rows:
         raise CourseError(no_results(out))
     return [row for row in rows if row["chapter"] in known]
-
-
-def parsed(text: str, needed: Collection[str] = ()) -> list[Row]:
-    """Return the dicts in a cell of a table: one, or a list of them, each with the needed names.
-
-    Raises DatabaseError if somebody changed the cell.
-    """
-    try:
-        told = json.loads(text)
-        dicts = told if isinstance(told, list) else [told]
-        if dicts and all(one.keys() >= set(needed) for one in dicts):
-            return dicts
-    except (ValueError, TypeError, AttributeError):
-        pass
-    raise sqlite3.DatabaseError("a line of a table was changed")
 
 
 def whose(one: SubmittedFiles) -> tuple[str, str, str]:
@@ -254,7 +226,7 @@ def whose(one: SubmittedFiles) -> tuple[str, str, str]:
 
 def moment() -> str:
     """Return the current time, to the second."""
-    return written(datetime.now(UTC).replace(microsecond=0))
+    return written(now().replace(microsecond=0))
 
 
 def no_results(out: Path) -> str:

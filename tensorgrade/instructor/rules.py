@@ -31,11 +31,6 @@ class Rules:
     overrides: dict[Key, Row] = field(default_factory=dict)
 
 
-def about(row: Row) -> About:
-    """Return the student and the chapter of a row."""
-    return row["student"], row["chapter"]
-
-
 def key(row: Row) -> Key:
     """Return the student, the chapter and the exercise of a row."""
     return row["student"], row["chapter"], row["exercise"]
@@ -52,7 +47,7 @@ def counted(attempts: Sequence[list[Row]], rules: Rules) -> list[Row]:
         last = {rows[0]["file"]: number for number, rows in enumerate(attempts)}
         options = [attempts[number] for number in sorted(last.values())]
     newest = attempts[-1][0]  # the course system's extension is in its row
-    given = rules.extensions.get(about(newest)) or newest.get("extension")
+    given = rules.extensions.get(key(newest)[:2]) or newest.get("extension")
     dated = [[less_late_penalty(row, rules.lateness, given) for row in rows] for rows in options]
     best = max(reversed(dated), key=lambda rows: sum(row["points"] for row in rows))
     return [overridden(row, rules) for row in best]
@@ -125,25 +120,3 @@ def decision(row: Row) -> tuple | None:
     """Return an instructor's decision on a row: the points, the maximum and the reason."""
     override = row.get("override")
     return override and (row["points"], row["max_points"], override["reason"])
-
-
-def losses(before: Iterable[Row], now: Iterable[Row], moved: Iterable[Row]) -> list[Row]:
-    """Return changes that an instructor should see: not those by a file that earns no less.
-
-    Each is about a learner's chapter and one cause, with the points before and after of all causes.
-    """
-    sums: dict[About, list[float]] = {}
-    for number, rows in enumerate((before, now)):
-        for row in rows:
-            sums.setdefault(about(row), [0.0, 0.0])[number] += row["points"]
-    causes = {(*about(one), one["why"]) for one in moved}
-    listed = [
-        {"student": s, "chapter": c, "points": [round(p, 6) for p in sums[s, c]], "why": why}
-        for s, c, why in sorted(causes)
-    ]
-    return [
-        one
-        for one in listed
-        if one["points"][0] > one["points"][1] or one["why"] != OTHER_FILE
-        if one["points"][0] != one["points"][1]
-    ]

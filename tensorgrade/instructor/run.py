@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
-from ..attempts.verdict import GRADERS_FAILED, Verdict
+from ..attempts.verdict import Verdict
 from ..built import refuse_unbuilt
 from ..course import Course, CourseError
 from ..lateness import BEST
@@ -20,14 +20,14 @@ from ..project import load_course
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
 from ..sources.finding import EXPECTED, find_submissions, named
-from ..sources.submitted_files import NOTHING, SubmittedFiles, lacks_zone, submission_of
+from ..sources.submitted_files import NOTHING, SubmittedFiles, submission_of
 from ..views.words import plural
-from .class_terminal import print_changes, print_notes, say, with_progress
+from .class_terminal import graders_failed, print_changes, print_notes, say, with_progress
 from .decisions import read_extensions, read_rules, unknown_learners
 from .dependencies import digest_of
 from .groups import definition_in
 from .results import Attempt, Results
-from .rules import About, Row, Rules, changes, losses
+from .rules import About, Row, changes
 from .submitted_folder import REPLACED
 from .teams import Teams, read_teams
 from .workers import Workers, default_count, graded
@@ -77,7 +77,7 @@ def grade_class(
 
     Raises CourseError for impossible options, and if nothing can be graded.
     """
-    course = prepare_to_grade(submitted, out, run)
+    course, isolation = prepare_to_grade(submitted, out, run)
     teams, extended = read_teams(submitted, course), read_extensions(submitted, course)
     found, notes = find(submitted, course, run, teams)
     refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
@@ -89,23 +89,27 @@ def grade_class(
     todo = [one for one in found if run.again or not is_done(one, attempts, graders)]
     results.expect({one: facts_on(one, teams, extended) for one in found}, todo, run.is_whole)
     others = attempts.keys() - set(map(about, found)) if run.is_whole else set()
-    print_notes(console, notes + notes_on_files(submitted, found, others, course))
+    print_notes(console, notes + notes_on_files(found, others, course))
     done = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
     say(console, f"{plural(len(found), 'submission')}{done}")
     if rules.lateness.attempts == BEST:
         todo += earlier_files(submitted, found, attempts, graders, course)
-    for one, verdicts in with_progress(console, verdicts_on(todo, course, run, console), len(todo)):
+    verdicts_of = verdicts_on(todo, course, run, isolation, console)
+    for one, verdicts in with_progress(console, verdicts_of, len(todo)):
         told = {one: [row_of(verdict, one) for verdict in verdicts]}
         results.add(course.name, graders[one.chapter], told)
-    rows, waiting = settle(results, rules, course, console), results.waiting()
+    rows, waiting = settle(results, course, console), results.waiting()
     asked = {*others, *map(about, found)}
     strange = unknown_learners(rules, {student for student, _ in asked}) if run.is_whole else []
     last = strange + note_on_graders(rows, asked - waiting, graders)
     return rows, last, sorted({"/".join(about(one)) for one in todo if about(one) in waiting})
 
 
-def prepare_to_grade(submitted: Path, out: Path, run: Run) -> Course:
-    """Return the course. Raises CourseError for impossible options and a course with errors."""
+def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, str]:
+    """Return the course and the kind of isolation.
+
+    Raises CourseError for impossible options and a course with errors.
+    """
     if run.jobs < 0:
         raise CourseError(f"--jobs must be a number of processes or 0, not {run.jobs}")
     if submitted.is_file():
@@ -116,15 +120,10 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> Course:
     if out.resolve() == submitted.resolve():
         raise CourseError(f"{out} holds the submissions; choose another folder as --out")
     course = load_course(run.setup.tests)
-    isolated(course, run)
-    return course
-
-
-def isolated(course: Course, run: Run) -> str:
-    """Return the kind of isolation of a run. Raises CourseError if it is impossible."""
     # A scheduler's workers choose their own devices.
     device = "cpu" if run.scheduler else choose_device(run.setup.device)
-    return "sandbox" if is_locked(course.isolation, run.setup.isolation, device) else "none"
+    is_isolated = is_locked(course.isolation, run.setup.isolation, device)
+    return course, "sandbox" if is_isolated else "none"
 
 
 def find(
@@ -162,7 +161,7 @@ def is_done(one: SubmittedFiles, attempts: Attempts, graders: Mapping[str, str])
     """Return True if these graders have judged a submission, and did not fail on it."""
     wanted = one.digest, graders[one.chapter]
     same = [a.rows for a in attempts.get(about(one), []) if (a.file, a.graders) == wanted]
-    return bool(same) and not any(row.get("message_id") in GRADERS_FAILED for row in same[-1])
+    return bool(same) and not any(map(graders_failed, same[-1]))
 
 
 def facts_on(one: SubmittedFiles, teams: Teams, extended: Mapping[About, Row]) -> Row:
@@ -205,23 +204,17 @@ def earlier_files(
 
 
 def notes_on_files(
-    submitted: Path, found: list[SubmittedFiles], others: Collection[About], course: Course
+    found: list[SubmittedFiles], others: Collection[About], course: Course
 ) -> list[str]:
-    """Return notes on learners without a file, on unknown times and on times without a zone.
+    """Return notes on learners without a file and on unknown times.
 
     others: graded submissions that are not in SUBMITTED.
     """
-    zone, dues = course.lateness.zone, course.lateness.deadlines
-    there = [one for one in found if not one.missing]
-    late = {one.student for one in there if one.chapter in dues and not one.submitted}
-    dated = there if zone not in ("", "UTC") else []
-    bare = {one.student for one in dated if lacks_zone(submitted / one.student / one.chapter)}
+    due = [one for one in found if one.chapter in course.lateness.deadlines]
     notes = {
         "not in this run, so earlier results are kept": {student for student, _ in others},
         "unknown times, which count as on time; to set one, write timestamp.txt in the chapter's "
-        "folder": late,
-        "timestamp.txt names no time zone, so it is read as UTC, as nbgrader does; write the zone "
-        "after the time": bare,
+        "folder": {one.student for one in due if not (one.missing or one.submitted)},
     }
     return [f"{note}: {named(sorted(names))}" for note, names in notes.items() if names]
 
@@ -241,7 +234,7 @@ def note_on_graders(
 
 
 def verdicts_on(
-    todo: list[SubmittedFiles], course: Course, run: Run, console: Console
+    todo: list[SubmittedFiles], course: Course, run: Run, isolation: str, console: Console
 ) -> Iterator[tuple[SubmittedFiles, list[Verdict]]]:
     """Grade each distinct content once, and yield the verdicts for all its submissions.
 
@@ -251,8 +244,7 @@ def verdicts_on(
         return
     same = by_content(todo)
     with workers_for(len(same), course, run) as workers:
-        count = plural(workers.count, "worker")
-        say(console, f"{count}, isolation {isolated(course, run)}")
+        say(console, f"{plural(workers.count, 'worker')}, isolation {isolation}")
         for first, verdicts in graded(list(same), workers, course):
             for one in same[first] if verdicts is not None else []:
                 yield one, verdicts or []
@@ -276,18 +268,18 @@ def workers_for(contents: int, course: Course, run: Run) -> Workers:
 
 def by_content(todo: list[SubmittedFiles]) -> dict[SubmittedFiles, list[SubmittedFiles]]:
     """Return the first submission of each content, with all submissions of that content."""
-    groups: dict[tuple, list[SubmittedFiles]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[SubmittedFiles]] = defaultdict(list)
     for one in todo:
         kind = one.filename.rsplit(".", 1)[-1]
-        groups[one.chapter, kind, one.content, one.script, one.reason].append(one)
+        groups[one.chapter, kind, one.digest].append(one)
     return {group[0]: group for group in groups.values()}
 
 
-def settle(results: Results, rules: Rules, course: Course, console: Console) -> list[Row]:
+def settle(results: Results, course: Course, console: Console) -> list[Row]:
     """Compute the rows that count, show and store what changed, and write `results.jsonl`."""
-    before, rows = results.exported(), results.rows(rules, course.exercise_names)
+    before, rows = results.exported(), results.rows(course)
     moved = changes(before, rows)
     results.note(moved)
     results.export(rows)
-    print_changes(console, losses(before, rows, moved))
+    print_changes(console, before, rows, moved)
     return rows

@@ -47,7 +47,7 @@ class Card:
         return TEMPLATE.render(
             checked=checked,
             to_fix=note is not None and note.finding.is_to_fix,
-            told=note.sections if note else None,
+            told=note,
             labelled=labelled(public) if public else [],
             state=checked.state,
             standing=standing(checked.results),

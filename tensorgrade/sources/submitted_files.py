@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..course import Limits
 from ..exchange.text import JOINERS
-from ..lateness import read_time, with_zone, written
+from ..lateness import read_time, written
 from .candidates import CODE, MOST_LEFT, File, Found, NotRead, read_bytes, shown
 
 NOTHING = "nothing "  # start of the digests of empty submissions
@@ -156,12 +156,6 @@ def submission_time(folder: Path) -> tuple[str, str]:
         return (written(read_time(text)) if text else ""), ""
     except ValueError:
         return "", f"{STAMP} of {folder.name} has no time that can be read, so it is unknown"
-
-
-def lacks_zone(folder: Path) -> bool:
-    """Return True if a chapter's stamp is a time without a time zone."""
-    text = stamp_in(folder)
-    return bool(text and submission_time(folder)[0]) and with_zone(text, "UTC") != text
 
 
 def stamp_in(folder: Path) -> str:

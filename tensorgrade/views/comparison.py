@@ -1,71 +1,88 @@
 """Show the expected and the actual value side by side, for public cases only.
 
-On a terminal they are blocks with a legend, shaded in colour. For screen readers they are
-sentences.
+On a terminal and a page they are blocks with a legend, shaded in colour. For screen readers they
+are sentences.
 """
 
+import io
 import re
-from dataclasses import dataclass
 
 import torch
+from markupsafe import Markup
+from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
 from ..exchange.cases import spoken_shape
 from ..judging.diagnosis import PublicDiagnosis
 
-# Backgrounds from small to large values, each with a readable text colour.
-ABOVE = (
-    ("grey93", "#000000"),
-    ("light_sky_blue1", "#000000"),
-    ("sky_blue2", "#000000"),
-    ("dodger_blue2", "#ffffff"),
-    ("blue3", "#ffffff"),
-)
-BELOW = (
-    ("grey93", "#000000"),
-    ("navajo_white1", "#000000"),
-    ("sandy_brown", "#000000"),
-    ("dark_orange3", "#ffffff"),
-    ("red3", "#ffffff"),
-)
-DARKEST = len(ABOVE) - 1
+# Backgrounds from small to large values.
+ABOVE = ("grey93", "light_sky_blue1", "sky_blue2", "dodger_blue2", "blue3")
+BELOW = ("grey93", "navajo_white1", "sandy_brown", "#af5f00", "red3")
+DARKEST, BLACK_UNTIL = len(ABOVE) - 1, 2  # the last shade on which black can be read
 MOST, LEAST = 8, 2  # columns of a block; MOST also limits the rows
 GAP = 4  # columns between two blocks
 MOST_DIGITS = 7  # behind the point; float32 has no more
 MOST_TOLD = 4  # differences in sentences
 DIFFERS = "≠ differs"
 LEGEND = f"{DIFFERS}; blue is above 0, orange below; a stronger colour is a larger value"
+WIDE = 200  # characters of two blocks on a page, which can be moved sideways
 
 
-@dataclass(frozen=True)
-class Cell:
-    """An entry of a matrix. shade: its size from 0 to 4. is_below: it is below 0."""
-
-    word: str
-    shade: int
-    is_below: bool
-    differs: bool
-
-
-@dataclass(frozen=True)
-class Block:
-    """The shown part of a matrix."""
-
-    title: str
-    rows: list[list[Cell]]
+def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Text]:
+    """Return both texts or shapes if they differ; otherwise both blocks, as wide as fits."""
+    pair = pair_in(diagnosis)
+    if pair is None:
+        return [Text(f"{name:<9} {text}") for name, text in labelled(diagnosis)]
+    for columns in range(MOST, LEAST - 1, -1):
+        lines, index = blocks(*pair, differences(diagnosis), columns, colour)
+        if max(map(len, lines)) <= width:
+            break
+    legend = LEGEND if colour else DIFFERS
+    return [*lines, Text(f"{index} of each; {legend}" if index else legend, "dim")]
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The same part of two tensors. index: the part as Python writes it; "" if it is all."""
+def on_page(diagnosis: PublicDiagnosis) -> Markup | None:
+    """Return both blocks as HTML; None if there are none."""
+    if pair_in(diagnosis) is None:
+        return None
+    *lines, legend = comparison(diagnosis, WIDE, colour=True)
+    console = Console(
+        file=io.StringIO(), record=True, width=WIDE, highlight=False, force_jupyter=False
+    )
+    console.print(*lines, legend.plain, sep="\n", no_wrap=True)
+    return Markup(console.export_html(inline_styles=True, code_format="<pre>{code}</pre>"))
 
-    expected: Block
-    actual: Block
-    index: str
+
+def pair_in(diagnosis: PublicDiagnosis) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Return the expected and the actual tensor if they have the same shape; None otherwise."""
+    expected, actual = diagnosis.expected, diagnosis.actual
+    if diagnosis.texts or expected is None or actual is None:
+        return None
+    return (expected, actual) if expected.shape == actual.shape and expected.numel() else None
 
 
-def part_to_show(differs: torch.Tensor, columns: int = MOST) -> tuple[tuple, str]:
+def blocks(
+    expected: torch.Tensor, actual: torch.Tensor, differs: torch.Tensor, columns: int, colour: bool
+) -> tuple[list[Text], str]:
+    """Return the part of both tensors with the first difference, side by side, and its index.
+
+    The index is as Python writes it; "" if the part is all. columns: the most of them to show.
+    """
+    part, index = part_to_show(differs, columns)
+    want, got, marked = (as_matrices(one)[part] for one in (expected, actual, differs))
+    digits = digits_for(want[marked], got[marked])
+    values = torch.cat([want.double().flatten(), got.double().flatten()]).abs()
+    largest = max(values[values.isfinite()].tolist(), default=0.0) if colour else None
+    titles = map(str.format, ("expected {}", "yours {}"), shapes_of(expected, actual))
+    left = block(next(titles), want, torch.zeros_like(marked), digits, largest)
+    right = block(next(titles), got, marked, digits, largest)
+    wide = max(map(len, left)) + GAP
+    pairs = zip(left, right, strict=True)
+    return [one + Text(" " * (wide - len(one))) + other for one, other in pairs], index
+
+
+def part_to_show(differs: torch.Tensor, columns: int) -> tuple[tuple, str]:
     """Return the part around the first difference, as an index of `as_matrices` and in words.
 
     The words are "" if the part is all. columns: the most to show; there are MOST rows at most.
@@ -96,6 +113,35 @@ def as_matrices(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.reshape(1, -1) if tensor.ndim < 2 else tensor
 
 
+def block(
+    title: str, matrix: torch.Tensor, marked: torch.Tensor, digits: int, largest: float | None
+) -> list[Text]:
+    """Return a title and the rows of a matrix, with `≠` at marked entries.
+
+    largest: the value with the strongest colour; None for no colours.
+    """
+    values = matrix.tolist()
+    words = [[number(value, digits) for value in row] for row in values]
+    width = max(len(word) for row in words for word in row)
+    lines = [Text(title)]
+    for row in zip(values, words, marked.tolist(), strict=True):
+        line = Text()
+        for value, word, hit in zip(*row, strict=True):
+            style = "" if largest is None else shaded(float(value), largest, hit)
+            line.append(f" {word.rjust(width)}{'≠' if hit else ' '}", style)
+        lines.append(line)
+    return lines
+
+
+def shaded(value: float, largest: float, bold: bool) -> Style:
+    """Return the style of a value. NaN and infinities have the strongest colour."""
+    shade = DARKEST
+    if value == value and abs(value) != float("inf"):
+        shade = min(DARKEST, int(abs(value) / (largest or 1.0) * DARKEST + 0.999))
+    ink = "#000000" if shade <= BLACK_UNTIL else "#ffffff"
+    return Style(color=ink, bgcolor=(BELOW if value < 0 else ABOVE)[shade], bold=bold)
+
+
 def digits_for(expected: torch.Tensor, actual: torch.Tensor, least: int = 3) -> int:
     """Return the decimals that show each difference of two vectors.
 
@@ -110,20 +156,6 @@ def digits_for(expected: torch.Tensor, actual: torch.Tensor, least: int = 3) -> 
     return next(enough, MOST_DIGITS)
 
 
-def shade(value: float, largest: float) -> int:
-    """Return the shade of a value, from 0 to 4: its size relative to the largest value.
-
-    NaN and infinities get the darkest shade.
-
-    >>> shade(0.0, 1.0), shade(0.3, 1.0), shade(-1.0, 1.0)
-    (0, 2, 4)
-    """
-    if value != value or abs(value) == float("inf"):
-        return DARKEST
-    share = abs(value) / largest if largest else 0.0
-    return min(DARKEST, int(share * DARKEST + 0.999))
-
-
 def number(value: bool | int | float, digits: int = 3) -> str:
     """Format a number with this many digits, or fewer if it is large.
 
@@ -134,9 +166,7 @@ def number(value: bool | int | float, digits: int = 3) -> str:
     """
     if isinstance(value, bool):
         return "T" if value else "F"
-    if isinstance(value, int):
-        return str(value)
-    if value != value or abs(value) == float("inf"):
+    if isinstance(value, int) or value != value or abs(value) == float("inf"):
         return str(value)
     if abs(value) >= 1000:
         return f"{value:.{max(0, digits - 3)}e}"
@@ -145,81 +175,11 @@ def number(value: bool | int | float, digits: int = 3) -> str:
     return f"{value:.{digits - 1 if abs(value) < 10 else max(0, digits - 2)}f}"
 
 
-def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Text]:
-    """Return both shapes if they differ; otherwise both blocks with the differences marked."""
-    if diagnosis.texts:
-        return two_lines(*diagnosis.texts)
-    pair, lines = pair_of(diagnosis), []
-    if pair is None:
-        return [Text(f"{name:<9} {text}") for name, text in labelled(diagnosis)]
-    for columns in range(MOST, LEAST - 1, -1):  # as many as fit side by side
-        pair = pair_of(diagnosis, columns) or pair
-        lines = beside(drawn(pair.expected, colour), drawn(pair.actual, colour))
-        if max(map(len, lines)) <= width:
-            break
-    legend = LEGEND if colour else DIFFERS
-    return [*lines, Text(f"{pair.index} of each; {legend}" if pair.index else legend, "dim")]
-
-
-def pair_of(diagnosis: PublicDiagnosis, columns: int = MOST) -> Pair | None:
-    """Return the part of both tensors with the first difference; None if their shapes differ.
-
-    columns: the most of them to show.
-    """
-    expected, actual = diagnosis.expected, diagnosis.actual
-    if expected is None or actual is None or expected.shape != actual.shape or not actual.numel():
-        return None
-    differs = differences(diagnosis)
-    part, index = part_to_show(differs, columns)
-    want, got, marked = (as_matrices(one)[part] for one in (expected, actual, differs))
-    digits = digits_for(want[marked], got[marked])
-    values = torch.cat([want.double().flatten(), got.double().flatten()]).abs()
-    largest = max(values[values.isfinite()].tolist(), default=0.0)
-    shapes = shapes_of(expected, actual)
-    left = cells(want, torch.zeros_like(marked), digits, largest)
-    right = cells(got, marked, digits, largest)
-    return Pair(Block(f"expected {shapes[0]}", left), Block(f"yours {shapes[1]}", right), index)
-
-
-def cells(
-    matrix: torch.Tensor, marked: torch.Tensor, digits: int, largest: float
-) -> list[list[Cell]]:
-    """Return the cells of a matrix. marked: the entries that differ."""
-    return [
-        [
-            Cell(number(value, digits), shade(float(value), largest), value < 0, hit)
-            for value, hit in zip(*row, strict=True)
-        ]
-        for row in zip(matrix.tolist(), marked.tolist(), strict=True)
-    ]
-
-
-def drawn(block: Block, colour: bool) -> list[Text]:
-    """Return the lines of a block for a terminal, below its title."""
-    width = max(len(cell.word) for row in block.rows for cell in row)
-    rows = (Text("").join(drawn_cell(cell, width, colour) for cell in row) for row in block.rows)
-    return [Text(block.title), *rows]
-
-
-def drawn_cell(cell: Cell, width: int, colour: bool) -> Text:
-    """Return a cell with its number, and with `≠` if it differs; shaded in colour."""
-    word = f" {cell.word.rjust(width)}{'≠' if cell.differs else ' '}"
-    background, ink = (BELOW if cell.is_below else ABOVE)[cell.shade]
-    return Text(word, Style(color=ink, bgcolor=background, bold=cell.differs) if colour else "")
-
-
-def beside(left: list[Text], right: list[Text]) -> list[Text]:
-    """Put the lines of two blocks side by side."""
-    wide = max(map(len, left)) + GAP
-    pairs = zip(left, right, strict=True)
-    return [one + Text(" " * (wide - len(one))) + other for one, other in pairs]
-
-
 def labelled(diagnosis: PublicDiagnosis) -> list[tuple[str, str]]:
     """Return the differing texts or shapes with their labels; nothing if only values differ."""
     if diagnosis.texts:
         both = diagnosis.texts
-    elif diagnosis.expected is None or pair_of(diagnosis, 1):
+    elif diagnosis.expected is None or pair_in(diagnosis):
         return []
     else:
         both = shapes_of(diagnosis.expected, diagnosis.actual)
@@ -228,24 +188,23 @@ def labelled(diagnosis: PublicDiagnosis) -> list[tuple[str, str]]:
 
 def differences(diagnosis: PublicDiagnosis) -> torch.Tensor:
     """Return a mask of the entries that differ, of two tensors with the same shape."""
-    expected, actual = diagnosis.expected, diagnosis.actual
-    assert expected is not None and actual is not None
-    return torch.ne(expected, actual) if diagnosis.differs is None else diagnosis.differs
+    if diagnosis.differs is not None:
+        return diagnosis.differs
+    assert diagnosis.expected is not None and diagnosis.actual is not None
+    return torch.ne(diagnosis.expected, diagnosis.actual)
 
 
 def in_sentences(diagnosis: PublicDiagnosis) -> list[str]:
     """Return the comparison as sentences: both shapes, or the first entries that differ."""
-    if both := labelled(diagnosis):
-        return [f"{name.capitalize()}: {text}" for name, text in both]
-    expected, actual = diagnosis.expected, diagnosis.actual
-    if expected is None or actual is None:
-        return []
+    pair = pair_in(diagnosis)
+    if pair is None:
+        return [f"{name.capitalize()}: {text}" for name, text in labelled(diagnosis)]
     places = differences(diagnosis).nonzero().tolist()
-    told = [told_at(place, expected, actual) for place in map(tuple, places[:MOST_TOLD])]
-    if expected.dtype != actual.dtype:
-        told.insert(0, "Expected: {}. Yours: {}.".format(*shapes_of(expected, actual)))
+    told = [told_at(place, *pair) for place in map(tuple, places[:MOST_TOLD])]
+    if pair[0].dtype != pair[1].dtype:
+        told.insert(0, "Expected: {}. Yours: {}.".format(*shapes_of(*pair)))
     left = len(places) - MOST_TOLD
-    return [*told, f"{left} more of {expected.numel()} entries differ."] if left > 0 else told
+    return [*told, f"{left} more of {pair[0].numel()} entries differ."] if left > 0 else told
 
 
 def told_at(place: tuple[int, ...], expected: torch.Tensor, actual: torch.Tensor) -> str:
@@ -265,24 +224,10 @@ def told_at(place: tuple[int, ...], expected: torch.Tensor, actual: torch.Tensor
     return f"{where} {values[0]}, yours {values[1]}."
 
 
-def two_lines(expected: str, actual: str) -> list[Text]:
-    """Return two texts on two lines, with a mark below the first character that differs.
-
-    >>> [line.plain for line in two_lines("[1, 2]", "[1, 3]")][1:]
-    ['yours     [1, 3]', '              ^']
-    >>> two_lines("[1", "[1, 2]")[2].plain
-    '            ^'
-    """
-    alike = (a == b for a, b in zip(expected, actual, strict=False))
-    first = next((n for n, same in enumerate(alike) if not same), min(len(expected), len(actual)))
-    mark = " " * (len("expected  ") + first) + "^"
-    return [Text(f"expected  {expected}"), Text(f"yours     {actual}"), Text(mark)]
-
-
 def shapes_of(expected: torch.Tensor, actual: torch.Tensor | None) -> tuple[str, str]:
     """Return both shapes, with the dtypes unless both are float32."""
-    both = [one.dtype for one in (expected, actual) if isinstance(one, torch.Tensor)]
-    dtypes = any(dtype != torch.float32 for dtype in both)
+    both = [one for one in (expected, actual) if isinstance(one, torch.Tensor)]
+    dtypes = any(one.dtype != torch.float32 for one in both)
     return shape_of(expected, dtypes), shape_of(actual, dtypes)
 
 

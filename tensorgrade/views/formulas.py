@@ -5,10 +5,9 @@ Pages get MathML, which browsers draw without a network. Only the TeX that lesso
 supported. An unknown command is written as its name, and a build refuses it.
 """
 
-import html
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element, tostring
 
 FORMULA = re.compile(r"(?<![\\`])\$\$(.+?)\$\$|(?<![\\`$])\$([^$`]+?)\$", re.DOTALL)
 PIECE = re.compile(r"\\begin\{\w+\}|\\end\{\w+\}|\\[a-zA-Z]+|\\.|\d+(?:[.,]\d+)*|\s+|.", re.DOTALL)
@@ -33,22 +32,32 @@ KNOWN = {"frac", "sqrt", "left", "right", "begin", "end"}
 UNMARKED = {"big", "Big", "displaystyle", "limits"}
 BRACKETS = "()[]{}|‖⌊⌋⌈⌉⟨⟩"
 OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}", "|", "‖", "⌋", "⌉", "⟩")
-SCRIPTS = {"down": ("sub", "under"), "up": ("sup", "over")}  # next to a base, or below and above it
-RAISED = dict(zip("0123456789-+⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀ", strict=True))
-RAISED["T"] = "ᵀ"
+AROUND = ("∑", "∏", "max", "min")  # their scripts are below and above them
+DOWN, UP = ("msub", "munder"), ("msup", "mover")
+RAISED = dict(zip("0123456789-+⊤T", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀᵀ", strict=True))
 
 
-@dataclass
-class Part:
-    """A piece of a formula. kind: one of the kinds that `PLAIN` or `mathml` can write."""
+def element(tag: str, *inner: Element, text: str = "", **attributes: str) -> Element:
+    """Return an element of MathML with its text or the elements inside."""
+    made = Element(tag, attributes)
+    made.text = text
+    made.extend(inner)
+    return made
 
-    kind: str
-    text: str = ""
-    parts: list["Part"] = field(default_factory=list)
+
+def leaf(text: str) -> Element:
+    """Return the element of one piece: a space, a number, a name, several letters, or a sign."""
+    if text.isspace() or not text:
+        return element("mspace", text=text)
+    if text[0].isdigit():
+        return element("mn", text=text)
+    if text.isalpha() or text == "∞":
+        return element("mi", text=text, **({"mathvariant": "normal"} if text[1:] else {}))
+    return element("mo", text=text, **({"stretchy": "false"} if text in BRACKETS else {}))
 
 
 class Reader:
-    """A parser that turns TeX into parts."""
+    """A parser that turns TeX into the elements of MathML. Spaces are still text in them."""
 
     def __init__(self, tex: str):
         self.pieces, self.at = PIECE.findall(" ".join(tex.split())), 0
@@ -58,72 +67,70 @@ class Reader:
         self.at += 1
         return self.pieces[self.at - 1] if self.at <= len(self.pieces) else ""
 
-    def row(self, *ends: str) -> Part:
-        """Read parts up to one of these pieces, or up to the end."""
-        row = Part("row")
+    def row(self, *ends: str) -> Element:
+        """Read elements up to one of these pieces, or up to the end."""
+        row = element("mrow")
         while (piece := self.next()) and piece not in ends:
             self.add(row, piece)
         return row
 
-    def add(self, row: Part, piece: str) -> None:
-        """Add the part that begins with a piece to a row; `^` and `_` take the last part."""
-        if piece in ("^", "_") and row.parts:
-            kind, base = "up" if piece == "^" else "down", row.parts.pop()
-            row.parts.append(Part(kind, "", [base, self.one()]))
+    def add(self, row: Element, piece: str) -> None:
+        """Add the element that begins with a piece to a row; `^` and `_` take the last one."""
+        if piece in ("^", "_") and len(row):
+            row[-1] = with_script(row[-1], piece, self.one())
         else:
-            row.parts.append(self.part(piece))
+            row.append(self.part(piece))
 
-    def one(self) -> Part:
-        """Read one argument: a group in braces, or a single part."""
+    def one(self) -> Element:
+        """Read one argument: a group in braces, or a single element."""
         piece = self.next()
         while piece.isspace():
             piece = self.next()
         return self.part(piece)
 
-    def part(self, piece: str) -> Part:
-        """Return the part that begins with a piece."""
+    def part(self, piece: str) -> Element:
+        """Return the element that begins with a piece."""
         if piece == "{":
             return self.row("}")
         if piece.startswith("\\begin"):
             return self.table()
         if not piece.startswith("\\"):
-            return Part(kind_of(piece), piece.replace("-", "−") if piece == "-" else piece)
+            return leaf(piece.replace("-", "−"))
         name = piece[1:]
         if name in ("frac", "sqrt"):
-            return Part(name, "", [self.one() for _ in range(2 if name == "frac" else 1)])
+            return element(f"m{name}", *(self.one() for _ in range(2 if name == "frac" else 1)))
         if name in ("left", "right"):  # a bracket as high as its content
-            return Part("tall", SYMBOLS.get(self.next().lstrip("\\"), self.pieces[self.at - 1]))
-        if name in WORDS:
-            return Part("words", plain(self.one()))
+            bracket = self.next().lstrip("\\")
+            return element("mo", text=SYMBOLS.get(bracket, bracket))
+        if name in WORDS:  # a browser trims blanks at both ends
+            words = re.sub(r"^\s|\s$", "\u00a0", plain(self.one()))
+            return element("mi", text=words, mathvariant="normal")
         if name in SPACES or name in UNMARKED:
-            return Part("space", SPACES.get(name, ""))
-        return Part(kind_of(SYMBOLS.get(name, name)), SYMBOLS.get(name, name))
+            return leaf(SPACES.get(name, ""))
+        return leaf(SYMBOLS.get(name, name))
 
-    def table(self) -> Part:
+    def table(self) -> Element:
         """Read the content of `\\begin{…}` and `\\end{…}`: rows, each of them a row of cells."""
-        table, piece = Part("table"), "\\\\"
+        table, piece = element("mtable", columnalign="left"), "\\\\"
         while piece == "\\\\":
-            cells = [Part("row")]
+            cells = [element("mrow")]
             while (piece := self.next()) not in ("\\\\", "") and not piece.startswith("\\end"):
                 if piece == "&":
-                    cells.append(Part("row"))
+                    cells.append(element("mrow"))
                 else:
                     self.add(cells[-1], piece)
-            table.parts.append(Part("row", "", cells))
-        return table
+            table.append(element("mtr", *(element("mtd", cell) for cell in cells)))
+        return element("mrow", element("mo", text="{"), table)
 
 
-def kind_of(text: str) -> str:
-    """Return the kind: `number`, `name` (one letter), `words` (several), `space` or `sign`."""
-    if text.isspace() or not text:
-        return "space"
-    if text[0].isdigit():
-        return "number"
-    if text == "∞":
-        return "name"
-    if text.isalpha() and text not in "∑∏∂":
-        return "name" if len(text) == 1 else "words"
-    return "sign"
+def with_script(base: Element, sign: str, script: Element) -> Element:
+    """Return an element with a script below (`_`) or above (`^`) it, besides the one it has."""
+    scripts = {sign: script}
+    if base.tag in (UP if sign == "_" else DOWN):
+        base, scripts["^" if sign == "_" else "_"] = base
+    names = ("under", "over") if base.text in AROUND else ("sub", "sup")
+    tag = "m" + "".join(name for name, one in zip(names, "_^", strict=True) if one in scripts)
+    return element(tag, base, *(scripts[one] for one in "_^" if one in scripts))
 
 
 def unknown_commands(lesson: str) -> list[str]:
@@ -139,48 +146,35 @@ def unknown_commands(lesson: str) -> list[str]:
     return sorted(name for name in names if name[1:] not in known)
 
 
-def plain(part: Part) -> str:
-    r"""Write a part as plain text.
+def plain(part: Element) -> str:
+    r"""Write an element as plain text.
 
     >>> plain(Reader(r"\frac{e^{x_j}}{\sum_k e^{x_k}}").row())
     'e^(x_j) / ∑_k e^(x_k)'
     >>> plain(Reader(r"x Y^{\top} / \sqrt{n_x}, \; n^2").row())
     'x Yᵀ / √n_x,   n²'
     """
-    return PLAIN.get(part.kind, lambda part: part.text)(part)
+    if part.tag == "mfrac":
+        return " / ".join(map(in_brackets, part))
+    if part.tag == "mtable":
+        rows = (" for ".join(plain(cell).strip() for cell in row) for row in part)
+        return f" {'; '.join(rows)} }}"
+    inner = [plain(one) for one in part]
+    if part.tag == "msqrt":
+        return "√" + closed(inner[0], NAMES)
+    if not part.tag.startswith(("msu", "mund", "mov")):
+        return (part.text or "").replace("\u00a0", " ") + "".join(inner)
+    base, *scripts = inner
+    if part.tag not in UP:
+        base += f"_{closed(scripts[0], NAMES)}"
+    if part.tag in DOWN:
+        return base
+    if scripts[-1] and all(sign in RAISED for sign in scripts[-1]):
+        return base + "".join(RAISED[sign] for sign in scripts[-1])
+    return f"{base}^{closed(scripts[-1], ONE_WORD)}"
 
 
-def plain_row(part: Part) -> str:
-    return "".join(map(plain, part.parts))
-
-
-def plain_fraction(part: Part) -> str:
-    above, below = map(in_brackets, part.parts)
-    return f"{above} / {below}"
-
-
-def plain_root(part: Part) -> str:
-    return "√" + closed(plain(part.parts[0]), NAMES)
-
-
-def plain_up(part: Part) -> str:
-    base, up = map(plain, part.parts)
-    if up and all(sign in RAISED for sign in up):
-        return base + "".join(RAISED[sign] for sign in up)
-    return f"{base}^{closed(up, ONE_WORD)}"
-
-
-def plain_down(part: Part) -> str:
-    base, down = map(plain, part.parts)
-    return f"{base}_{closed(down, NAMES)}"
-
-
-def plain_table(part: Part) -> str:
-    rows = [" for ".join(plain(cell).strip() for cell in row.parts) for row in part.parts]
-    return "{ " + "; ".join(rows) + " }"
-
-
-def in_brackets(part: Part) -> str:
+def in_brackets(part: Element) -> str:
     """Return a numerator or denominator as text, in brackets unless it is one term or one sum."""
     text = plain(part).strip()
     return text if text.startswith("∑") else closed(text, r"[^\s()/]+|[^\s()/]*\([^()]*\)")
@@ -191,83 +185,34 @@ def closed(text: str, bare: str) -> str:
     return text if re.fullmatch(bare, text) else f"({text})"
 
 
-PLAIN: dict[str, Callable[[Part], str]] = {
-    "row": plain_row,
-    "frac": plain_fraction,
-    "sqrt": plain_root,
-    "up": plain_up,
-    "down": plain_down,
-    "table": plain_table,
-}
+def mathml(formula: Element) -> str:
+    r"""Write a formula as a browser needs it: with wide spaces only, and signs in their place.
 
+    A minus that begins an expression stays close to the next element.
 
-def mathml(part: Part) -> str:
-    r"""Write a part as MathML.
-
-    >>> mathml(Reader(r"\sqrt{n_x}").row())
-    '<mrow><msqrt><mrow><msub><mi>n</mi><mi>x</mi></msub></mrow></msqrt></mrow>'
+    >>> mathml(Reader(r"0, -n").row())
+    '<mrow><mn>0</mn><mo>,</mo><mo form="prefix">−</mo><mi>n</mi></mrow>'
+    >>> mathml(Reader(r"\cos \sqrt x").row())[:66]
+    '<mrow><mi mathvariant="normal">cos</mi><mspace width="0.17em" /><m'
     """
-    if part.kind == "row":
-        return f"<mrow>{mathml_row(part)}</mrow>"
-    if part.kind in SCRIPTS:
-        return mathml_scripts(part)
-    inner = "".join(map(mathml, part.parts))
-    if part.kind == "space":
-        return f'<mspace width="{len(part.text) / 3:.2g}em"/>' if len(part.text) > 1 else ""
-    if part.kind == "table":
-        rows = ("".join(f"<mtd>{mathml(cell)}</mtd>" for cell in row.parts) for row in part.parts)
-        table = "".join(f"<mtr>{row}</mtr>" for row in rows)
-        return f'<mrow><mo>{{</mo><mtable columnalign="left">{table}</mtable></mrow>'
-    if part.kind == "words":  # a browser trims blanks at both ends
-        words = re.sub(r"^\s|\s$", "\u00a0", part.text)
-        return f'<mi mathvariant="normal">{html.escape(words)}</mi>'
-    tag = {"frac": "mfrac", "sqrt": "msqrt"}
-    leaf = {"number": "mn", "name": "mi", "sign": "mo", "tall": "mo"}
-    if part.kind == "sign" and part.text in BRACKETS:
-        return f'<mo stretchy="false">{part.text}</mo>'
-    if part.kind in leaf:
-        return f"<{leaf[part.kind]}>{html.escape(part.text)}</{leaf[part.kind]}>"
-    return f"<{tag[part.kind]}>{inner}</{tag[part.kind]}>"
+    for row in list(formula.iter("mrow")):
+        told, before = [], element("mo", text="(")
+        for one in (o for o in row if o.tag != "mspace" or len(o.text or "") > 1):
+            if one.tag == "mspace":
+                one = element("mspace", width=f"{len(one.text or '') / 3:.2g}em")
+            if base_of(before).text in NAMED and base_of(one).text not in OPENING:
+                told.append(element("mspace", width="0.17em"))
+            if one.tag == before.tag == "mo" and before.text not in CLOSING:
+                one.attrib |= {"form": "prefix"} if one.text in ("−", "±") else {}
+            told.append(one)
+            before = one
+        row[:] = told
+    return tostring(formula, encoding="unicode")
 
 
-def mathml_row(part: Part) -> str:
-    r"""Write the parts of a row. A minus that begins an expression stays close to the next part.
-
-    >>> mathml_row(Reader(r"0, -n").row())
-    '<mn>0</mn><mo>,</mo><mo form="prefix">−</mo><mi>n</mi>'
-    >>> mathml_row(Reader(r"\cos x").row())
-    '<mi mathvariant="normal">cos</mi><mspace width="0.17em"/><mi>x</mi>'
-    """
-    told, before = [], Part("sign", "(")
-    for one in (part for part in part.parts if part.kind != "space" or len(part.text) > 1):
-        begins = before.kind in ("sign", "tall") and before.text not in CLOSING
-        if base_of(before).text in NAMED and base_of(one).text not in OPENING:
-            told.append('<mspace width="0.17em"/>')
-        prefix = one.kind == "sign" and one.text in "−±" and begins
-        told.append(mathml(one).replace("<mo>", '<mo form="prefix">') if prefix else mathml(one))
-        before = one
-    return "".join(told)
-
-
-def base_of(part: Part) -> Part:
-    """Return the base of a raised or lowered part; return any other part unchanged."""
-    return base_of(part.parts[0]) if part.kind in SCRIPTS else part
-
-
-def mathml_scripts(part: Part) -> str:
-    r"""Write a superscript, a subscript or both. A sum gets them above and below instead.
-
-    >>> mathml(Reader("n_x^2").row().parts[0])
-    '<msubsup><mi>n</mi><mi>x</mi><mn>2</mn></msubsup>'
-    """
-    base, scripts = part, {}
-    while base.kind in SCRIPTS and base.kind not in scripts:
-        scripts[base.kind] = mathml(base.parts[1])
-        base = base.parts[0]
-    around = base.text in ("∑", "∏") or base.text in ("max", "min")
-    tag = "m" + "".join(SCRIPTS[kind][around] for kind in ("down", "up") if kind in scripts)
-    inner = "".join(scripts[kind] for kind in ("down", "up") if kind in scripts)
-    return f"<{tag}>{mathml(base)}{inner}</{tag}>"
+def base_of(part: Element) -> Element:
+    """Return the base of an element with scripts; return any other one unchanged."""
+    return base_of(part[0]) if part.tag.startswith(("msu", "mund", "mov")) else part
 
 
 def in_plain_text(lesson: str) -> str:

@@ -22,7 +22,7 @@ from pygments.lexers import PythonLexer
 from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, Course, CourseError, Exercise
 from ..judging.diagnosis import PublicDiagnosis
-from .comparison import LEGEND, labelled, pair_of
+from .comparison import labelled, on_page
 from .formulas import in_mathml
 from .pages import VIEWS, pages_in
 from .points import earned, how_earned, standing
@@ -109,7 +109,6 @@ def lessons_page(
         shapes=cheat_sheet(chapters),
         checked=bool(by_exercise),
         first=first,
-        legend=LEGEND,
         version=version,
         script=scripts(root / "exercises" / "pictures"),
     )
@@ -188,8 +187,8 @@ def blocks_of(
 def about(exercise: Exercise, checks: list[CheckResult], path: Path) -> dict[str, Any]:
     """Return what the page says about an exercise that was checked. path: the learner's file.
 
-    own: the learner's code, if it is done. told: the note, if it is wrong. labelled, pair: the
-    expected and the actual texts, shapes or values.
+    own: the learner's code, if it is done. told: the note, if it is wrong. labelled, compared: the
+    expected and the actual texts or shapes, or values.
     """
     state = state_of(checks)
     told = {
@@ -203,9 +202,9 @@ def about(exercise: Exercise, checks: list[CheckResult], path: Path) -> dict[str
         told["own"] = definition_in(path.read_text("utf-8", errors="replace"), exercise.name)
     if state == State.WRONG:
         note = note_on(exercise.name, checks, path)
-        told["told"] = note.sections
+        told["told"] = note
         if isinstance(diagnosis := note.finding.diagnosis, PublicDiagnosis):
-            told |= {"labelled": labelled(diagnosis), "pair": pair_of(diagnosis)}
+            told |= {"labelled": labelled(diagnosis), "compared": on_page(diagnosis)}
     return told
 
 

@@ -5,7 +5,6 @@ what to think about, and the evidence.
 """
 
 import io
-from dataclasses import dataclass
 from functools import cached_property
 
 from rich.console import Console
@@ -24,23 +23,6 @@ MOST_LINES = 12
 SHAPES_HELP = (Kind.SHAPE, Kind.ERROR, Kind.VALUES, Kind.NAN)
 SECOND = "There is a second mistake; fix this one first."
 LABEL = 9  # columns
-
-
-@dataclass(frozen=True)
-class Sections:
-    """The text of a note, which every view lays out in this order.
-
-    problem: what is wrong. where: the file and line, or the cell and line. thoughts: what to think
-    about. evidence: labelled facts. shapes: lines on the values that the code computes. printed:
-    what it prints.
-    """
-
-    problem: str
-    where: str
-    thoughts: tuple[str, ...]
-    evidence: tuple[tuple[str, str], ...]
-    shapes: tuple[str, ...]
-    printed: tuple[str, ...]
 
 
 class Note:
@@ -63,24 +45,11 @@ class Note:
         console.print(*self.lines(WIDTH, plain=True), sep="\n")
         return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
-    @cached_property
-    def sections(self) -> Sections:
-        """The note's texts. Some come from running the learner's code again."""
-        finding, diagnosis = self.finding, self.finding.diagnosis
-        message, told = next(iter(finding.mistakes.values()), ""), ""
-        if message:
-            _, where, count = diagnosis.observations
-            told = joined(diagnosis.problem, where or count)
-        facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", told))
-        said = finding.said()
-        return Sections(
-            message or sentence(diagnosis.problem),
-            self.where(),
-            tuple(self.thoughts()),
-            tuple((label, text) for label, text in facts if text),
-            tuple(self.shapes() if diagnosis.kind in SHAPES_HELP else ()),
-            (*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)),
-        )
+    @property
+    def problem(self) -> str:
+        """What is wrong."""
+        message = next(iter(self.finding.mistakes.values()), "")
+        return message or sentence(self.finding.diagnosis.problem)
 
     @cached_property
     def goes_wrong(self) -> Where | None:
@@ -95,15 +64,17 @@ class Note:
         wrong = first.line if first and not first.raised else None
         return self.finding.fact_line or wrong or self.finding.line or self.first_line
 
+    @property
     def where(self) -> str:
-        """Return the place to look at."""
+        """The place to look at: the file and line, or the cell and line."""
         line = self.line
         if self.path:
             return f"{self.path}:{line}" if line else self.path
         return self.finding.place(line) if line else ""
 
+    @property
     def thoughts(self) -> list[str]:
-        """Return what to think about, in addition to what is wrong."""
+        """What to think about, in addition to what is wrong."""
         finding, first = self.finding, self.goes_wrong
         earlier = finding.earlier.said if finding.earlier else ""
         if finding.mistakes:
@@ -113,12 +84,32 @@ class Note:
         more = (finding.fact, where or count, earlier, *remarks, first.said if first else "")
         return [sentence(one) for one in more if one]
 
+    @property
+    def evidence(self) -> list[tuple[str, str]]:
+        """Facts with their labels."""
+        diagnosis, problem = self.finding.diagnosis, ""
+        if self.finding.mistakes:
+            _, where, count = diagnosis.observations
+            problem = joined(diagnosis.problem, where or count)
+        told = (("checked", self.finding.asks), ("called", diagnosis.called), ("problem", problem))
+        return [(label, text) for label, text in told if text]
+
+    @cached_property
     def shapes(self) -> list[str]:
-        """Return the shapes that the learner's code computes, up to the error that stops it."""
-        lines, error = trace_lines(self.finding.trace()), self.finding.diagnosis.error
+        """The shapes that the learner's code computes, up to the error that stops it."""
+        diagnosis = self.finding.diagnosis
+        if diagnosis.kind not in SHAPES_HELP:
+            return []
+        lines, error = trace_lines(self.finding.trace()), diagnosis.error
         if lines and error and error.line:
             lines.append(f"{self.finding.place(error.line)}  it ends here")
         return lines
+
+    @cached_property
+    def printed(self) -> list[str]:
+        """The first lines that the learner's code prints."""
+        said = self.finding.said()
+        return [*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)]
 
     def print(self, console: Console, plain: bool = False) -> None:
         """Write the note to a terminal, in colours if the terminal has them. plain: in sentences.
@@ -127,37 +118,27 @@ class Note:
         """
         colour = console.color_system is not None
         for line in self.lines(console.width - 2 * INDENT, colour, plain):
-            if line.plain == self.sections.where:
+            if line.plain == self.where:
                 console.print(Text(" " * INDENT) + line, soft_wrap=True)
             else:
                 console.print(Padding(line, (0, INDENT)))
 
     def lines(self, width: int, colour: bool = False, plain: bool = False) -> list[Text]:
         """Return the note, with a blank line before each section. plain: without drawings."""
-        told, diagnosis = self.sections, self.finding.diagnosis
-        where = [Text(told.where, "cyan")] if told.where else []
-        compared: list[Text] = []
+        diagnosis, compared = self.finding.diagnosis, []
+        where = [Text(self.where, "cyan")] if self.where else []
         if isinstance(diagnosis, PublicDiagnosis):
             drawn = comparison(diagnosis, width, colour)
             compared = [Text(one) for one in in_sentences(diagnosis)] if plain else drawn
-        thoughts = [Text(f"- {text}") for text in told.thoughts]
-        parts = (compared, thoughts, self.facts())
-        more = [line for part in parts if part for line in (Text(""), *part)]
-        return [Text(told.problem, "bold"), *where, *more]
-
-    def facts(self) -> list[Text]:
-        """Return the evidence: the call, the shapes in the learner's code, and what it prints."""
-        told = self.sections
-        lines = [
-            Text.assemble((f"{label:<{LABEL}} ", "dim"), text) for label, text in told.evidence
+        thoughts = [Text(f"- {text}") for text in self.thoughts]
+        facts = [
+            Text.assemble((f"{label:<{LABEL}} ", "dim"), text) for label, text in self.evidence
         ]
-        if told.shapes:
-            first, *rest = told.shapes
-            lines += [Text(""), Text(first, "dim"), *map(Text, rest)]
-        if told.printed:
-            lines += [Text(""), Text("your code prints", "dim")]
-            lines += [Text(f"  {line}") for line in told.printed]
-        return lines
+        shapes = [Text(line, "" if number else "dim") for number, line in enumerate(self.shapes)]
+        printed = [Text("your code prints", "dim"), *(Text(f"  {line}") for line in self.printed)]
+        parts = (compared, thoughts, facts, shapes, printed if self.printed else [])
+        more = [line for part in parts if part for line in (Text(""), *part)]
+        return [Text(self.problem, "bold"), *where, *more]
 
 
 def trace_lines(steps: list[Step]) -> list[str]:

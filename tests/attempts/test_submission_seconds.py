@@ -29,19 +29,18 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def graded(small_course: Path, tmp_path_factory):
-    """The class, graded with 2 seconds for a case, 6 by the clock, and 12 for a chapter."""
+    """The class, graded with 2 seconds for a case, 6 by the clock, and 9 for a chapter."""
     root = tmp_path_factory.mktemp("courses") / "hurried"
     shutil.copytree(small_course, root)
     edit(root, "course_config.py", "case_seconds=5", "case_seconds=2")
-    edit(root, "course_config.py", "handin_seconds=120", "handin_seconds=12")
+    edit(root, "course_config.py", "handin_seconds=120", "handin_seconds=9")
     text = (root / LESSON).read_text(encoding="utf-8")
     assert text.count(RETURN) == 1
     for name, (body, *_) in FILES.items():
         folder = root / "submitted" / name / CHAPTER
         folder.mkdir(parents=True)
         (folder / f"{CHAPTER}.py").write_text(text.replace(RETURN, body), encoding="utf-8")
-    options = ("--isolation", "none", "--jobs", "1")
-    return grade(root / "submitted", root / "out", *options, cwd=root)
+    return grade(root / "submitted", root / "out", "--isolation", "none", "--jobs", 2, cwd=root)
 
 
 @pytest.mark.parametrize("name", FILES)

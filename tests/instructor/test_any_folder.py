@@ -1,6 +1,5 @@
 """A row for every exercise of every submission: for any folder that a file system can hold."""
 
-import json
 import os
 from pathlib import Path
 
@@ -21,15 +20,6 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names and links"),
 ]
 
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=10,
-)
-CELL = {"cell_type": st.just("code"), "source": st.text(max_size=60) | JUNK, "metadata": JUNK}
-CELLS = st.lists(st.fixed_dictionaries(CELL) | JUNK, max_size=4)
-NEARLY = (JUNK | st.fixed_dictionaries({"cells": CELLS})).map(lambda j: json.dumps(j).encode())
-
 
 @st.composite
 def mutated(draw, file: Path) -> bytes:
@@ -45,7 +35,6 @@ def mutated(draw, file: Path) -> bytes:
 
 CONTENT = st.one_of(
     st.binary(max_size=200),
-    NEARLY,
     *map(mutated, SCRIPTS + NOTEBOOKS),
     st.just(b"#" * (2 << 20)),
 )

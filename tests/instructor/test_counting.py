@@ -13,6 +13,7 @@ from .runs import (
     CH2,
     CH3,
     CHAPTER,
+    COURSE,
     MOST,
     WHEN,
     chapter_rows,
@@ -34,60 +35,85 @@ HEADER = "student,exercise,points,reason"
 DECIDED = [HEADER, f"ada,{FIRST.name},4.5,right but for a name", f"bao,{FIRST.name},excused,ill"]
 
 
-def stamp(term, student: str, text: str) -> None:
-    """Write the time of a submission as nbgrader does."""
-    (term.submitted / student / CH1 / "timestamp.txt").write_text(text, encoding="utf-8")
+# --- late work, and extensions -------------------------------------------------------------------
+
+DUES = {CH1: DUE, CH2: "2027-02-15 09:00", CH3: "2027-03-27 23:59"}  # the course is in Berlin
+WHEN_DUE = {CH1: WHEN, CH2: WHEN + 31 * DAY, CH3: WHEN + 71 * DAY + 53_940}
+EXTENDED = [
+    "student,chapter,due,hours,reason",
+    f"date,{CH1},2027-01-16 12:00,,ill",
+    "hours,all,,48,accommodation",
+    "both,all,,48,always",
+    f"both,{CH1},,1,this time less",
+    "early,all,2027-01-17 12:00,,ill",
+    f"clocks,{CH3},,24,ill",
+    "zoe,all,,48,x",
+]
+# A learner: the chapter, the seconds after its deadline, and the share of the points that is left.
+TIMES = {f"{seconds}": (CH1, seconds, share) for seconds, share in LATE.items()} | {
+    "date": (CH1, DAY, 1.0),
+    "hours": (CH1, DAY, 1.0),
+    "both": (CH1, DAY, 0.8),  # the line on the chapter counts
+    "early": (CH2, -DAY, 1.0),  # no line shortens a deadline
+    "clocks": (CH3, DAY, 1.0),
+}
+STAMPS = {"none": "", "s0": "yesterday", "s1": "\N{SNOWMAN}", "s2": "2027-02-30 00:00 UTC"}
 
 
-# --- late work -----------------------------------------------------------------------------------
-
-
-def test_late_work_loses_what_the_rule_says_and_rows_say_why(term):
-    term.settings(**RULE)
-    for seconds in LATE:
-        term.put(f"{seconds}", 1.0, WHEN + seconds)
+def test_late_work_loses_what_the_rule_says_and_extensions_are_taken_back_with_their_lines(term):
+    rule = RULE | {"deadlines": DUES, "zone": "Europe/Berlin"}
+    term.settings(**rule)
+    most = {chapter: COURSE.chapter(chapter).points for chapter in DUES}
+    deserved = {name: round(most[where] * share, 6) for name, (where, _, share) in TIMES.items()}
+    for name, (chapter, seconds, _) in TIMES.items():
+        term.put(name, 1.0, WHEN_DUE[chapter] + seconds, name, chapter)
+    for name, text in STAMPS.items():
+        stamp = term.put(name, 1.0, text=name).parent / "timestamp.txt"
+        stamp.write_text(text, encoding="utf-8") if text else stamp.unlink()
+    (term.submitted / "nothing").mkdir()
+    term.write("extensions.csv", *EXTENDED)
     graded = term.grade()
-    assert points_of(graded) == {f"{s}": round(MOST * share, 6) for s, share in LATE.items()}
+    assert points_of(graded) == deserved | dict.fromkeys(STAMPS, MOST) | {"nothing": 0.0}
     row = graded.rows["601", CH1, FIRST.name]
     assert (row["submitted"], row["late_seconds"]) == ("2027-01-15 08:10:01 UTC", 601.0)
     assert row["status"] == "passed" and row["points"] + row["penalty"] == row["max_points"]
-    assert graded.rows["600", CH1, FIRST.name]["penalty"] == 0
-    lax = {"deadlines": {CH1: "2028-01-15 23:59 UTC"}, "share_a_day": 0.2}
-    term.settings(**lax)
-    assert set(term.points().values()) == {MOST}, "a deadline that moves, moves points"
-    term.settings(**RULE)
-    again = term.grade()
-    assert again.rows == graded.rows and "7 of them graded before" in again.said
-
-
-def test_unknown_and_missing_submissions_are_not_late(term):
-    term.settings(**RULE)
-    path = term.put("ada", 1.0, WHEN + DAY)
-    (path.parent / "timestamp.txt").unlink()
-    (term.submitted / "bao").mkdir()
-    graded = term.grade()
-    assert points_of(graded) == {"ada": MOST, "bao": 0.0}
-    assert {row["late_seconds"] for row in graded.rows.values()} == {0.0}
+    assert (
+        graded.rows["600", CH1, FIRST.name]["penalty"]
+        == 0
+        == graded.rows["s1", CH1, FIRST.name]["late_seconds"]
+    )
     (note,) = notes_in(graded.said, "unknown times, which count as on time")
-    assert note.endswith(": ada")
-
-
-STAMPS = ["yesterday", "2027-01-15 8 Uhr\n", "\N{SNOWMAN}", "2027-02-30 00:00 UTC"]
-
-
-def test_a_stamp_without_a_time_is_reported_and_one_without_a_zone_too(term):
-    term.settings(**RULE)
-    for number, text in enumerate(STAMPS):
-        term.put(f"s{number}", 1.0, WHEN + DAY)
-        stamp(term, f"s{number}", text)
-    graded = term.grade()
-    assert {row["late_seconds"] for row in graded.rows.values()} == {0.0}
+    assert note.endswith(": none, s0, s1, s2")
     (note,) = notes_in(graded.said, "no time that can be read, so it is unknown")
-    assert note.endswith("s0, s1, s2, s3")
-    stamp(term, "s1", "2027-01-15 08:00")
-    term.settings(**RULE, zone="Europe/Berlin")
-    (note,) = notes_in(term.grade().said, "names no time zone")
-    assert note.endswith("s1")
+    assert note.endswith(": s0, s1, s2")
+    assert "extensions.csv names learners without results: zoe" in graded.said
+    due = {"due": "2027-01-16 12:00 Europe/Berlin", "reason": "ill"}
+    assert graded.rows["date", CH1, FIRST.name]["extension"] == due
+    clocks = graded.rows["clocks", CH3, COURSE.chapter(CH3).exercises[0].name]["extension"]["due"]
+    assert clocks == "2027-03-29 00:59:00 Europe/Berlin", "clocks skip an hour in between"
+    assert any("extension" in line for line in term.log("hours"))
+    page = term.exported("pages/date.html", "--format", "pages")
+    assert "Extension until 2027-01-16 12:00 Europe/Berlin: ill." in page
+    term.write("extensions.csv", EXTENDED[0])
+    again = term.grade()
+    taken = {name: round(0.8 * MOST, 6) for name in ("date", "hours")}
+    assert points_of(again).items() >= taken.items() and " of them graded before" in again.said
+    term.settings(deadlines=dict.fromkeys(DUES, "2028-01-15 23:59 UTC"), share_a_day=0.2)
+    assert term.points()["601"] == MOST, "a deadline that moves, moves points"
+
+
+WRONG_EXTENSIONS = {
+    f"ada,{CH1},,,ill": "line 2: give either a new deadline or extra hours",
+    f"ada,{CH1},2027-01-17 12:00,3,ill": "give either",
+    "ada,ch9,,3,ill": "line 2: there is no chapter named ch9",
+    f"ada,{CH1},tomorrow,,ill": "'tomorrow' is not a time",
+    f"ada,{CH1},,many,ill": "not 'many'",
+    f"ada,{CH1},,-3,ill": "more than 0",
+    f"ada,{CH1},,3,": "why",
+    f"ada,{CH1},,3,x\nada,{CH1},,4,y": "line 3: a line above",
+    f"ada,{CH3},,3,x": "has no deadline",
+    f"ada,{CH1},2027-01-14 12:00,,ill": "is before the chapter's deadline",
+}
 
 
 @pytest.mark.parametrize(
@@ -129,10 +155,6 @@ def test_the_last_attempt_counts_or_the_best(term):
     *lines, _, last = term.log("ada")
     assert "another file" in lines[-1], "the rule counts it"
     assert last.startswith(f"{CH1}: {0.75 * MOST:g} of") and "of the earlier file" in last
-    term.put("ada", 0.1)
-    assert term.points()["ada"] == 0.75 * MOST
-    term.settings(attempts="last")
-    assert term.points()["ada"] == round(0.1 * MOST, 6)
 
 
 def test_the_best_attempt_counts_as_todays_graders_judge_it(term):
@@ -190,6 +212,7 @@ def test_a_decision_stays_through_new_files_and_is_taken_back_with_its_line(deci
     assert (excused["points"], excused["max_points"]) == (0.0, 0.0)
     others = [row for key, row in graded.rows.items() if row != decided.found.rows[key]]
     assert others == [given, excused]
+    assert f"  ada/{CH1}: {MOST / 2:g} → {MOST / 2 + 2:g}" in graded.said, "of the whole chapter"
     assert "(an override)" in decided.use("log", "ada")
     again = decided.grade()
     assert again.rows == graded.rows and "differ" not in again.said
@@ -203,16 +226,7 @@ def test_a_decision_stays_through_new_files_and_is_taken_back_with_its_line(deci
     assert again.rows["ada", CH1, FIRST.name]["points"] == FIRST.points
 
 
-def test_late_work_loses_nothing_of_what_an_instructor_gave(decided):
-    decided.settings(deadlines={CH1: "2027-01-01 12:00 UTC"}, share_a_day=0.5)
-    rows = decided.grade().rows
-    assert (rows["ada", CH1, FIRST.name]["points"], rows["ada", CH1, FIRST.name]["penalty"]) == (
-        4.5, 0.0,
-    )  # fmt: skip
-    assert rows["ada", CH1, SECOND.name]["penalty"] > 0
-
-
-def test_report_pages_and_exports_show_the_decisions(decided):
+def test_report_pages_and_exports_show_the_decisions_and_late_work_loses_nothing_of_them(decided):
     decided.grade()
     page = squeezed(decided.page())
     assert "Decided by an instructor" in page and "2.5 of 5 → excused" in page
@@ -226,40 +240,43 @@ def test_report_pages_and_exports_show_the_decisions(decided):
         "bao": (half - FIRST.points / 2, MOST - FIRST.points),
         "chi": (half, MOST),
     }
+    decided.settings(deadlines={CH1: "2027-01-01 12:00 UTC"}, share_a_day=0.5)
+    rows = decided.grade().rows
+    given = rows["ada", CH1, FIRST.name]
+    assert (given["points"], given["penalty"]) == (4.5, 0.0)
+    assert rows["ada", CH1, SECOND.name]["penalty"] > 0
 
 
-BAD_FILES = {
-    "overrides.csv": [
-        ("student,exercise\nada,softmax\n", "line 1: there is no column points, reason"),
-        (f"{HEADER}\nada,soft,1,x\n", "'soft'"),
-        (f"{HEADER}\n\nada,softmax,many,x\n", "'many'"),
-        (f"{HEADER}\nada,softmax,99,x\n", "gives 0 to 10 points, not 99"),
-        (f"{HEADER}\nada,softmax,nan,x\n", "not nan"),
-        (f"{HEADER}\nada,{CH1},3,x\n", "can only be excused"),
-        (f"{HEADER}\nada,softmax,3,\n", "must not be empty"),
-        (f"{HEADER}\nada,softmax,3,x\nada,softmax,4,y\n", "line 3: an earlier line"),
-        ("\udcff", "is not UTF-8 text"),
-    ],
-    "extensions.csv": [],
-    "teams.csv": [],
-}
+BAD_OVERRIDES = [
+    ("student,exercise\nada,softmax\n", "line 1: there is no column points, reason"),
+    (f"{HEADER}\nada,soft,1,x\n", "line 2: no exercise is named soft; there is softmax"),
+    (f"{HEADER}\n\nada,softmax,many,x\n", "line 3: points must be a number"),
+    (f"{HEADER}\nada,softmax,99,x\n", "gives 0 to 10 points, not 99"),
+    (f"{HEADER}\nada,softmax,nan,x\n", "not nan"),
+    (f"{HEADER}\nada,{CH1},3,x\n", "can only be excused"),
+    (f"{HEADER}\nada,softmax,3,\n", "must not be empty"),
+    (f"{HEADER}\nada,softmax,3,x\nada,softmax,4,y\n", "line 3: an earlier line"),
+    ("\udcff", "is not UTF-8 text"),
+]
 COLUMNS = "student,exercise,points,reason,team,chapter,due,hours"
 
 
-@pytest.mark.parametrize("name", BAD_FILES)
-def test_a_file_that_cannot_be_meant_is_one_sentence_before_anything_is_graded(term, name):
+def test_a_file_that_cannot_be_meant_is_one_sentence_before_anything_is_graded(term):
+    term.settings(**RULE, zone="UTC")
     term.put("ada", 0.5)
-    path = term.write(name, "")
-    for text, said in [
-        *BAD_FILES[name],
-        ("", f"{name}, line 1: there is no column student"),
-        ("\na,b,c,d,e", "line 2: there is no column student"),
-        (f"{COLUMNS}\n\nada{',x' * 9}", "line 3: "),
-    ]:
-        path.write_bytes(text.encode("utf-8", "surrogateescape"))
-        assert said in term.grade(refused=True).said, text
-        assert not (term.out / "results.jsonl").exists()
-    path.write_text(f"{COLUMNS}\n")
+    extensions = [(f"{EXTENDED[0]}\n{line}", said) for line, said in WRONG_EXTENSIONS.items()]
+    wrong = {"overrides.csv": BAD_OVERRIDES, "extensions.csv": extensions, "teams.csv": []}
+    for name, lines in wrong.items():
+        path = term.write(name, "")
+        for text, said in [
+            *lines,
+            ("\na,b,c,d,e", f"{name}, line 2: there is no column student"),
+            (f"{COLUMNS}\n\nada{',x' * 9}", "line 3: "),
+        ]:
+            path.write_bytes(text.encode("utf-8", "surrogateescape"))
+            assert said in term.grade(refused=True).said, text
+            assert not (term.out / "results.jsonl").exists()
+        path.write_text(f"{COLUMNS}\n")
     assert term.points() == {"ada": MOST / 2}, "a header alone decides nothing"
 
 
@@ -318,9 +335,7 @@ def test_learners_see_deadlines_and_no_penalties_and_their_own_extension(term):
     term.settings(deadlines={CH1: "2025-01-15 22:59 UTC"}, zone="Europe/Berlin", share_a_day=0.2)
     for name in ("ada", "ben"):
         term.put(name, 1.0)
-    term.write(
-        "extensions.csv", "student,chapter,due,hours,reason", f"ada,{CH1},2025-01-20 12:00,,ill"
-    )
+    term.write("extensions.csv", EXTENDED[0], f"ada,{CH1},2025-01-20 12:00,,ill")
     term.grade()
     due = "2025-01-15 23:59 Europe/Berlin"
     ada = squeezed(term.exported("pages/ada.html", "--format", "pages"))

@@ -1,17 +1,13 @@
 """A real dask scheduler and workers on this machine: the same rows as a local run."""
 
-import json
 import os
 import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from ..support import ROOT, begin
-from .runs import CH1, COURSE, WHEN, end_of, graded_in, wait_for
-from .runs import begin as begin_grading
+from ..support import ROOT
+from .runs import CH1, COURSE, WHEN, begin, end_of, graded_in, wait_for
 
 CHAPTERS = (CH1, COURSE.chapters[3].name)  # the second needs a substitute
 LEARNERS, DISTURBED_AT = 5, 2
@@ -32,64 +28,37 @@ def write_class(folder: Path) -> Path:
     return folder
 
 
-class Cluster:
-    """A scheduler and its workers, each a process of its own, in a folder without the course."""
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """A scheduler and two workers, in a folder without the course."""
+    from distributed import LocalCluster
 
-    def __init__(self, folder: Path):
-        self.folder, self.processes = folder, []
-        self.file = folder / "scheduler.json"
-        here = ("--host", "127.0.0.1", "--no-dashboard")
-        self.start("scheduler", *here, "--port", "0", "--scheduler-file", str(self.file))
-        deadline = time.monotonic() + 300
-        while not self.file.exists():
-            assert time.monotonic() < deadline and self.processes[0].poll() is None
-            time.sleep(0.05)
-        self.address = json.loads(self.file.read_text())["address"]
-        # Without a nanny, which would replace a killed worker.
-        single = ("--nworkers", "1", "--nthreads", "1", "--no-nanny")
-        for _ in range(2):
-            scratch = ("--local-directory", str(folder / "scratch"))
-            self.start("worker", self.address, *here, *single, *scratch)
-
-    def start(self, kind: str, *options: str) -> None:
-        log = self.folder / f"{kind}-{len(self.processes)}.log"
-        told = {"cwd": self.folder, "written": log, "PYTHONPATH": str(ROOT)}
-        self.processes.append(begin(kind, *options, program="dask", **told))
-
-    def end(self) -> None:
-        """End workers before their scheduler, which they would wait for in vain."""
-        for process in self.processes[::-1]:
-            process.terminate()
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    scratch = str(tmp_path / "scratch")
+    with LocalCluster(
+        2, threads_per_worker=1, dashboard_address=None, local_directory=scratch
+    ) as c:
+        yield c
 
 
 @pytest.mark.proof  # test_workers.py has workers that die, and what travels to them
 @pytest.mark.timeout(1200)  # several runs, each of which may wait for a busy machine
-def test_a_cluster_gives_the_same_rows_even_if_a_worker_is_killed(tmp_path):
+def test_a_cluster_gives_the_same_rows_even_if_a_worker_is_killed(tmp_path, cluster):
     """And leaves nothing with the workers; without a scheduler there is one sentence."""
-    submitted = write_class(tmp_path / "in")
-    end_of(begin_grading(submitted, tmp_path / "local", "--jobs", "1"))
+    submitted, there = write_class(tmp_path / "in"), ("--scheduler", cluster.scheduler_address)
+    end_of(begin(submitted, tmp_path / "local", "--jobs", "1"))
     local = (tmp_path / "local" / "results.jsonl").read_bytes()
-    (tmp_path / "cluster").mkdir()
-    cluster = Cluster(tmp_path / "cluster")
-    try:
-        said = end_of(begin_grading(submitted, tmp_path / "calm", "--scheduler", cluster.address))
-        assert "isolation none" in said
-        assert (tmp_path / "calm" / "results.jsonl").read_bytes() == local
-        assert not list((cluster.folder / "scratch").rglob("*tensorgrade*"))
-        process = begin_grading(submitted, tmp_path / "out", "--scheduler", cluster.address)
-        wait_for(tmp_path / "out", DISTURBED_AT, process)
-        os.kill(cluster.processes[1].pid, signal.SIGKILL)
-        assert len(graded_in(tmp_path / "out")) < LEARNERS * len(CHAPTERS)
-        end_of(process)
-        assert (tmp_path / "out" / "results.jsonl").read_bytes() == local
-    finally:
-        cluster.end()
-    process = begin_grading(submitted, tmp_path / "none", "--scheduler", "tcp://127.0.0.1:9")
+    assert "isolation none" in end_of(begin(submitted, tmp_path / "calm", *there))
+    assert (tmp_path / "calm" / "results.jsonl").read_bytes() == local
+    assert not list((tmp_path / "scratch").rglob("*tensorgrade*"))
+    process = begin(submitted, tmp_path / "out", *there)
+    wait_for(tmp_path / "out", DISTURBED_AT, process)
+    os.kill(cluster.workers[0].pid, signal.SIGKILL)
+    assert len(graded_in(tmp_path / "out")) < LEARNERS * len(CHAPTERS)
+    end_of(process)
+    assert (tmp_path / "out" / "results.jsonl").read_bytes() == local
+    process = begin(submitted, tmp_path / "none", "--scheduler", "tcp://127.0.0.1:9")
     said, _ = process.communicate(timeout=300)
     assert process.returncode == 2 and "no dask scheduler with workers at tcp://127.0.0.1:9" in said
     assert "Traceback" not in said

@@ -70,17 +70,14 @@ def test_results_of_any_size_have_rows_and_leave_no_memory_behind(judge):
 def any_result(chance: random.Random) -> str:
     """A result of a random kind and size: nothing, below the limits, at them, or far above."""
     size = int(2 ** chance.uniform(0, 23))
-    kind = chance.choice(["torch.float64", "torch.float32", "torch.int64", "torch.bool"])
+    kind = chance.choice(["float64", "float32", "int64", "bool"])
     return chance.choice(
         [
-            f"torch.ones({size}, dtype={kind})",
-            f"torch.rand({size})",
-            f"list(range({min(size, 1 << 20)}))",
+            f"torch.ones({size}, dtype=torch.{kind})",
+            f"torch.zeros({size}).expand(9, -1)",
             f"[torch.rand(7) for _ in range({min(size, 1 << 14)})]",
             f"'x' * {size}",
             f"{{n: n for n in range({min(size, 1 << 18)})}}",
-            f"torch.zeros({size}).expand(9, -1)",
-            f"1 << {min(size, 1 << 20)}",
             "None",
         ]
     )

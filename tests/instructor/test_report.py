@@ -7,14 +7,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from ..support import browser, needs
-from .runs import (
-    CH1,
-    COURSE,
-    chapter_rows,
-    put_rows,
-    row,
-    squeezed,
-)
+from .runs import CH1, COURSE, chapter_rows, put_rows, row, squeezed
 
 pytestmark = pytest.mark.slow
 HOSTILE = [
@@ -157,19 +150,6 @@ def test_the_terminal_shows_the_class_in_eighty_columns_and_obeys_no_name(term, 
     assert shown == [e.name for chapter in COURSE.chapters for e in chapter.exercises]
     (softmax,) = [line for line in said.splitlines() if line.startswith("softmax ")]
     assert softmax.split()[1] == "1", "who is excused is in no mean"
-
-
-def test_numbers_in_place_of_names_do_not_follow_the_alphabet(term):
-    rows = [chapter_rows(f"s{n:03}x", status="failed", share=0.1) for n in range(20)]
-    put_rows(term.out, [one for own in rows for one in own])
-    text = squeezed(term.page()).rpartition("Learners ✓")[2]
-    numbers = [int(n) for n in re.findall(r"s\d\d\dx Learner (\d+)", text)]
-    assert sorted(numbers) == list(range(1, 21)) != numbers
-
-
-def test_without_results_no_page_is_written(term):
-    assert "holds no results" in term.use("report", refused=True)
-    assert not list(term.out.glob("report*"))
 
 
 @needs("Chromium")

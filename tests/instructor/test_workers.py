@@ -6,6 +6,7 @@ A unit file of `tensorgrade.instructor`: workers, and what grades depend on.
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from tensorgrade.instructor.run import by_content
 from tensorgrade.instructor.workers import graded
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
-from .runs import CH1, COURSE, NAMES
+from .runs import CH1, CH2, COURSE, NAMES
 
 CLASS = [SubmittedFiles(f"s{n:03}", CH1, f"{CH1}.py", b"%d" % n) for n in range(40)]
 
@@ -78,19 +79,11 @@ def test_a_fault_of_the_graders_costs_one_file_and_one_of_the_course_ends_the_ru
 
 
 def test_only_the_same_content_of_the_same_kind_is_graded_once():
-    def file(student: str, content=b"x", chapter="ch1", name="ch1.py", **more) -> SubmittedFiles:
-        return SubmittedFiles(student, chapter, name, content, **more)
-
-    ada, bao, chi = file("ada"), file("bao"), file("chi", b"y")
-    assert by_content([ada, bao, chi]) == {ada: [ada, bao], chi: [chi]}
-    different = [
-        file("a"),
-        file("b", chapter="ch2"),
-        file("c", name="ch1.ipynb"),
-        file("d", b""),
-        file("e", b"", reason="a link"),
-        file("f", name="ch1.ipynb", script=b"x = 1"),
-    ]
+    ada, bao = CLASS[0], replace(CLASS[0], student="bao")
+    assert by_content([ada, bao, CLASS[1]]) == {ada: [ada, bao], CLASS[1]: [CLASS[1]]}
+    notebook = replace(ada, filename=f"{CH1}.ipynb")
+    different = [ada, replace(ada, chapter=CH2), notebook, replace(notebook, script=b"x = 1")]
+    different += [replace(ada, content=b"", reason=reason) for reason in ("", "a link")]
     assert len(by_content(different)) == len(different)
 
 

@@ -1,6 +1,6 @@
 """Which of a learner's files counts: names and places that are nearly right, versions, archives.
 
-tests/instructor/the_class.py has the ordinary ones. What counts shows in the points: ONE is a file
+tests/instructor/test_class.py has the ordinary ones. What counts shows in the points: ONE is a file
 of 5 points, TWO of 15.
 """
 

@@ -14,7 +14,7 @@ MATHML = {
     r"$(a) - b$": '<mo stretchy="false">)</mo><mo>−</mo>',
     r"$\sum_{j=1}^n w_j$": "<munderover><mo>∑</mo><mrow>",
     r"$W_{in}^2$": "<msubsup><mi>W</mi><mrow>",
-    r"$\max_k x_k$": '</munder><mspace width="0.17em"/><msub>',
+    r"$\max_k x_k$": '</munder><mspace width="0.17em" /><msub>',
     r"$\log(x)$": 'log</mi><mo stretchy="false">(</mo>',
     r"$\mathrm{head\ of\ } h$": ">head of\u00a0</mi><mi>h</mi>",
     r"$a <b> c$": "&lt;",

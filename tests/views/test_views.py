@@ -106,8 +106,8 @@ def test_a_plain_fault_has_its_own_line_and_no_other_place():
         line=5,
     )
     note = Note(faulty, "ch1.py", 3)
-    assert note.where() == "ch1.py:9" and "become wrong" not in str(note)
-    assert Note(replace(faulty, fact_line=None), "ch1.py", 3).where() == "ch1.py:7"
+    assert note.where == "ch1.py:9" and "become wrong" not in str(note)
+    assert Note(replace(faulty, fact_line=None), "ch1.py", 3).where == "ch1.py:7"
 
 
 def test_a_note_shows_the_part_that_differs_with_its_index_and_as_many_digits_as_differ():

@@ -269,26 +269,20 @@ def hardest(rows: list[dict]) -> list[dict]:
 
 
 def mistake_counts(rows: list[dict], messages: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the most frequent mistakes: name, number of learners, exercises and message.
-
-    messages: by name. Of another mistake it is the shortest message that a learner got, which has
-    the fewest remarks on other faults.
-    """
+    """Return the most frequent mistakes: name, number of learners, exercises and message."""
     made: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         for name in row["mistakes"]:
             made[name].append(row)
-    counts: list[dict[str, Any]] = []
-    for name, own in made.items():
-        told = [row["message"] for row in own if len(row["mistakes"]) == 1]
-        counts.append(
-            {
-                "name": name,
-                "count": len({row["student"] for row in own}),
-                "where": sorted({row["exercise"] for row in own}),
-                "message": messages.get(name) or min(told, key=len, default=""),
-            }
-        )
+    counts: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "count": len({row["student"] for row in own}),
+            "where": sorted({row["exercise"] for row in own}),
+            "message": messages.get(name, ""),
+        }
+        for name, own in made.items()
+    ]
     return sorted(counts, key=lambda one: (-one["count"], one["name"]))[:MOST_MISTAKES]
 
 
