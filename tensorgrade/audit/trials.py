@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from .code import FAILURES, CannotRun, Code, Definition, Raised
-from .kinds import CROSS_ENTROPY, SINUSOIDAL, Kind
+from .kinds import SINUSOIDAL, Kind
 from .roles import CALL, Sizes, role_of
 from .subject import (
-    ANGLES,
     FIRST,
     HELP,
+    LAYOUTS,
     MEANINGS,
     SHAPES,
     Call,
@@ -27,7 +27,8 @@ from .subject import (
     sizes_of,
 )
 
-MOST_LAYOUTS = 8
+# Layouts of functions, the most common first.
+FUNCTIONS = ("batch, heads, tokens", "batch, tokens, heads", "batch, tokens", "tokens")
 CAUSAL_NAME = re.compile(r"causal|decoder|autoregress|masked_?(self|multi|att)|gpt", re.I)
 BOTH_WAYS = re.compile(r"non_?causal|bidirectional", re.I)
 TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
@@ -94,15 +95,12 @@ def prepared(subject: Subject) -> Subject:
     for plan in plans(subject):
         try:
             plan = that_runs(replace(plan, knows_heads=finds_heads(plan)))
-        except FAILURES as error:
-            tried.append(error)
-        else:
             ran.append(plan)
             # Of one sequence, no other one can be seen.
             if subject.kind or not (mixes_others(plan) or (plan.layout == "tokens" and ran[1:])):
                 return plan
-        if len(ran) == MOST_LAYOUTS:
-            break
+        except FAILURES as error:
+            tried.append(error)
     if not ran:
         raise why_not_run(tried)
     return ran[0]
@@ -110,27 +108,16 @@ def prepared(subject: Subject) -> Subject:
 
 def plans(subject: Subject) -> Iterator[Subject]:
     """Yield copies of a subject with settings to make and call it, the most common first."""
-    takes = subject.definition.takes.items()
-    turned = any(not default and subject.call.get(name) == "angles" for name, default in takes)
-    equals, doubles = ((True,), (True,)) if subject.kind else ((False, True), (True, False))
-    angles = [*ANGLES] if turned else [*ANGLES][:1]
-    for equal, layout, double, turn in product(equals, layouts_of(subject), doubles, angles):
-        yield replace(subject, equal=equal, layout=layout, double=double, angles=turn)
-
-
-def layouts_of(subject: Subject) -> tuple[str, ...]:
-    """Return the layouts to try, the most common first."""
-    with_heads = ("batch, heads, tokens", "batch, tokens, heads")
     if subject.kind:
-        return ("batch, tokens", "tokens") if subject.kind is CROSS_ENTROPY else ("batch, tokens",)
-    if subject.is_module:
-        images = ("batch, width, tokens, 1",) if subject.tensors == "x" else ()
-        others = with_heads if "q" in subject.tensors else images
-        return ("batch, tokens", "tokens, batch", "tokens", *others)
+        yield replace(subject, equal=True)
+        return
+    layouts = [*LAYOUTS] if subject.is_module else [*FUNCTIONS]
     if subject.has("heads"):
-        return ("batch, tokens",)
-    every = (*with_heads, "batch, tokens", "tokens", "heads, tokens")
-    return ("tokens", *every) if subject.has("block") else every
+        layouts = ["batch, tokens"]
+    elif subject.has("block"):
+        layouts = ["tokens", *layouts]
+    for equal, layout, double in product((False, True), layouts, (True, False)):
+        yield replace(subject, equal=equal, layout=layout, double=double)
 
 
 def finds_heads(subject: Subject) -> bool:
@@ -159,16 +146,14 @@ def why_not_run(tried: list[Exception]) -> CannotRun:
 
 
 def that_runs(subject: Subject) -> Subject:
-    """Return the subject after a call of it, with a mask in each call if it needs one."""
+    """Return the subject after a call of it, with the convention of a mask if it needs one."""
     try:
         subject.values(subject.first)
         return subject
     except FAILURES:
-        takes = subject.definition.takes.items()
-        if any(not default and subject.call.get(name) in MASKS for name, default in takes):
-            masked = with_mask(replace(subject, needs_mask=True), "")
-            if masked.mask[1]:
-                return masked
+        masked = with_mask(subject, "")
+        if masked.mask[1] and not subject.definition.takes[masked.mask[0]]:
+            return masked
         raise
 
 
@@ -230,7 +215,7 @@ def with_mask(subject: Subject, meaning: str) -> Subject:
                     if not leaks(inputs, visible, masked, after):
                         return other
                     matters = replace(subject, mask=(name, "", ""))
-    return subject if subject.needs_mask else matters
+    return matters
 
 
 def drawn_mask(subject: Subject, sizes: Sizes) -> Tensor:
