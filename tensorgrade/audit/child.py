@@ -241,10 +241,7 @@ def described(node: ast.FunctionDef | ast.ClassDef, module: types.ModuleType) ->
 
 def parameters(function: Any) -> dict[str, str]:
     """Return the default of each named parameter, as code; an empty text for none."""
-    try:
-        every = parameters_of(function)
-    except (TypeError, ValueError):  # it was not loaded, or has no signature
-        return {}
+    every = parameters_of(function)
     return {p.name: "" if p.default is p.empty else repr(p.default)[:80] for p in every}
 
 

@@ -230,7 +230,9 @@ class Subject:
                 found[name] = self.given[name]
             elif role in values and not (role == "dropout" and default == "None"):
                 found[name] = values[role]
-            elif not default:
+            elif (
+                not default or name == "position_embeddings"
+            ):  # which Llama needs despite its default
                 found[name] = self.required(name, role, call, sizes)
         name, meaning, _ = self.mask
         if meaning and (call.visible is not None or not self.definition.takes[name]):

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .code import FAILURES, CannotRun, Code, Definition, Raised
 from .kinds import SINUSOIDAL, Kind
-from .roles import CALL, Sizes, role_of
+from .roles import CALL, Sizes, is_configuration, role_of
 from .subject import (
     FIRST,
     HELP,
@@ -29,7 +29,8 @@ from .subject import (
 
 # Layouts of functions, the most common first.
 FUNCTIONS = ("batch, heads, tokens", "batch, tokens, heads", "batch, tokens", "tokens")
-CAUSAL_NAME = re.compile(r"causal|decoder|autoregress|masked_?(self|multi|att)|gpt", re.I)
+CAUSAL_NAME = re.compile(r"causal|autoregress|masked_?(self|multi|att)", re.I)
+DECODER_NAME = re.compile(r"decoder|gpt", re.I)
 BOTH_WAYS = re.compile(r"non_?causal|bidirectional", re.I)
 TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
 TENSORS, MASKS = ("x", "q", "k", "v", "context"), ("mask", "padding")
@@ -83,7 +84,8 @@ def prepared(subject: Subject) -> Subject:
     """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun.
 
     Code can run in several layouts. The one in which only tokens of one sequence, and of one head
-    of a function, are mixed is taken, and otherwise the first that runs.
+    of a function, are mixed is taken, and otherwise the first that runs. A context that may be left
+    out, and has to be or has no effect, is left out.
     """
     if not subject.kind and not subject.is_module and "q" not in subject.tensors:
         raise CannotRun(
@@ -96,8 +98,10 @@ def prepared(subject: Subject) -> Subject:
         try:
             plan = that_runs(replace(plan, knows_heads=finds_heads(plan)))
             ran.append(plan)
+            unused = plan.tensors == "x, context" and not dependence(plan, plan.first).any()
             # Of one sequence, no other one can be seen.
-            if subject.kind or not (mixes_others(plan) or (plan.layout == "tokens" and ran[1:])):
+            mixes = plan.layout == "tokens" and ran[1:]
+            if subject.kind or not (unused or mixes or mixes_others(plan)):
                 return plan
         except FAILURES as error:
             tried.append(error)
@@ -116,8 +120,12 @@ def plans(subject: Subject) -> Iterator[Subject]:
         layouts = ["batch, tokens"]
     elif subject.has("block"):
         layouts = ["tokens", *layouts]
-    for equal, layout, double in product((False, True), layouts, (True, False)):
-        yield replace(subject, equal=equal, layout=layout, double=double)
+    takes = subject.definition.takes
+    optional = [n for n, role in subject.call.items() if role == "context" and takes[n]]
+    alone = replace(subject, call=subject.call | dict.fromkeys(optional, ""))
+    for one in (subject, alone) if optional else (subject,):
+        for equal, layout, double in product((False, True), layouts, (True, False)):
+            yield replace(one, equal=equal, layout=layout, double=double)
 
 
 def finds_heads(subject: Subject) -> bool:
@@ -187,10 +195,12 @@ def is_causal(subject: Subject) -> bool:
     behaves = any(not one.triu(1).any() and one.tril(-1).any() for one in tables)
     if subject.has("causal") or subject.constructor_has("causal"):
         # Next to a mask, `is_causal` can be a hint on that mask, which means nothing alone.
-        is_hint = subject.has("causal") and subject.has("mask") and subject.is_module
-        return behaves or not is_hint
-    if CAUSAL_NAME.search(name) or (TRIANGLE.search(code) and not subject.has("mask")):
+        by_others = subject.has("causal") or any(map(is_configuration, subject.definition.makes))
+        return behaves or not (by_others and subject.has("mask") and subject.is_module)
+    if CAUSAL_NAME.search(name):
         return True
+    if not subject.has("mask") and (DECODER_NAME.search(name) or TRIANGLE.search(code)):
+        return True  # otherwise the caller's mask may make it causal
     return behaves and not (subject.tensors == "q, k, v" and subject.is_module)
 
 

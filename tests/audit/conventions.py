@@ -240,33 +240,6 @@ class LlamaAttention(nn.Module):
         return self.wo((scores @ v).transpose(1, 2).contiguous().view(b, n, -1))
 
 
-class RotaryAttention(nn.Module):
-    """Causal attention that turns queries and keys by their positions."""
-
-    def __init__(self, dim, num_heads, base=10000.0):
-        super().__init__()
-        self.num_heads, self.head_dim = num_heads, dim // num_heads
-        self.qkv = nn.Linear(dim, 3 * dim, bias=False)
-        self.out = nn.Linear(dim, dim, bias=False)
-        freqs = base ** (-torch.arange(0, self.head_dim, 2).float() / self.head_dim)
-        self.register_buffer("inv_freq", freqs)
-
-    def rotate(self, x):
-        angles = torch.outer(torch.arange(x.shape[2]), self.inv_freq).to(x.dtype)
-        cos, sin = angles.cos(), angles.sin()
-        a, b = x.chunk(2, dim=-1)
-        return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
-
-    def forward(self, x):
-        b, n, d = x.shape
-        q, k, v = (
-            t.view(b, n, self.num_heads, self.head_dim).transpose(1, 2)
-            for t in self.qkv(x).chunk(3, dim=-1)
-        )
-        y = F.scaled_dot_product_attention(self.rotate(q), self.rotate(k), v, is_causal=True)
-        return self.out(y.transpose(1, 2).reshape(b, n, d))
-
-
 class CachedSelfAttention(nn.Module):
     """Causal attention with keys and values of earlier tokens."""
 
@@ -302,20 +275,6 @@ class PaddedAttention(nn.Module):
 
     def forward(self, x, key_padding_mask=None):
         return self.attn(x, x, x, key_padding_mask=key_padding_mask, need_weights=False)[0]
-
-
-class MatrixAttention(nn.Module):
-    """Bare matrices instead of linear layers."""
-
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.W_q = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_k = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_v = nn.Parameter(torch.rand(d_in, d_out))
-
-    def forward(self, x):
-        q, k, v = x @ self.W_q, x @ self.W_k, x @ self.W_v
-        return torch.softmax(q @ k.mT / math.sqrt(k.shape[-1]), dim=-1) @ v
 
 
 class EncoderLayer(nn.Module):
@@ -383,19 +342,6 @@ def attention_with_dropout(query, key, value, dropout_p=0.0, training=True):
     """A function with dropout."""
     weights = torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, dim=-1)
     return F.dropout(weights, dropout_p, training) @ value
-
-
-class SpatialGatingBlock(nn.Module):
-    """Tokens first, with a norm that hides a constant."""
-
-    def __init__(self, d_model, seq_len):
-        super().__init__()
-        self.norm = nn.LayerNorm(d_model)
-        self.weight = nn.Parameter(torch.zeros(seq_len, seq_len))
-
-    def forward(self, x):
-        n = x.shape[0]
-        return x + torch.einsum("ij,jbd->ibd", self.weight[:n, :n], self.norm(x))
 
 
 class PositionalEncoding(nn.Module):
