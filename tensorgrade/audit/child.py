@@ -78,7 +78,7 @@ class Bench:
         return {"told": told}, {}
 
     def run(self, asked: dict, tensors: dict[str, Tensor]) -> Reply:
-        """Make a module, or take a function, and call it or its parts in order.
+        """Make a module, or take a function, and call it in order.
 
         The reply describes the module and each result, and has the tensors in them.
         """
@@ -93,7 +93,7 @@ class Bench:
         for number, call in enumerate(asked["calls"]):
             parts, changed, found = called(target, call, under(tensors, f"{number}."), results)
             results.append(parts)
-            told["calls"].append({"parts": [*map(kind_of, parts)], "changed": changed})
+            told["calls"].append([[*map(kind_of, parts)], changed])
             # Copies, because a later call may change them.
             sent |= {f"{number}.{name}": one.detach().clone() for name, one in found.items()}
         return {"told": told}, sent
@@ -152,38 +152,48 @@ def plain_tensors(module: nn.Module) -> str:
 def called(
     target: Any, call: dict, tensors: dict[str, Tensor], results: list[list[Any]]
 ) -> tuple[list[Any], list[str], dict[str, Tensor]]:
-    """Call a function, a module, or the part of one at a path.
+    """Call a function or a module.
 
     results: the parts of earlier calls, which an argument may be. Return the parts of the result,
-    the names of the arguments that the call changed, and tensors: the parts as `part.0`, and, if
-    there is a direction for a part, gradients in it as `gradient.NAME`.
+    the names of the arguments that the call changed, and tensors: the parts as `part.0`, and slopes
+    if they are wanted.
     """
 
     def held(place: str) -> Any:
         number, part = map(int, place.split("."))
         return results[number][part]
 
-    way = tensors.pop("way", None)
     passed = {name: one.detach().clone() for name, one in tensors.items()}
     leaves = {name: one for name, one in passed.items() if one.is_floating_point()}
-    if way is not None:  # a clone of a leaf can be changed in place
+    if call["slopes"]:  # a clone of a leaf can be changed in place
         passed |= {name: one.requires_grad_().clone() for name, one in leaves.items()}
     if isinstance(target, nn.Module):
-        target = target.train(call["training"]).get_submodule(call["path"])
+        target.train(call["training"])
         leaves |= {f"weight.{name}": one for name, one in target.named_parameters()}
     torch.default_generator.manual_seed(call["seed"])
     trees = call["arguments"].items()
     values = {name: value_of(tree, passed.__getitem__, held) for name, tree in trees}
-    with torch.set_grad_enabled(way is not None):
-        parts = parts_of(target(*values.values()) if call["path"] else target(**values))
+    with torch.set_grad_enabled(call["slopes"]):
+        parts = parts_of(target(**values))
     changed = [name for name, one in passed.items() if not torch.equal(one, tensors[name])]
     found = {f"part.{n}": one for n, one in enumerate(parts) if isinstance(one, Tensor)}
-    if way is not None and (result := parts[call["part"]]).requires_grad:
-        every = {name: one for name, one in leaves.items() if one.requires_grad}
-        made = torch.autograd.grad(result, [*every.values()], way, allow_unused=True)
+    return parts, changed, found | (slopes([*found.values()], leaves) if call["slopes"] else {})
+
+
+def slopes(results: list[Tensor], leaves: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the total of results with drawn factors, and its gradients as `gradient.NAME`."""
+    chance, total = torch.Generator().manual_seed(1), torch.zeros(())
+    for one in results:
+        if one.is_floating_point() and one.isfinite().all():
+            factors = torch.randn(one.shape, generator=chance, dtype=torch.float64)
+            total = total + (factors.to(one) * one).sum()
+    found = {"total": total}
+    every = {name: one for name, one in leaves.items() if one.requires_grad}
+    if total.requires_grad:
+        made = torch.autograd.grad(total, [*every.values()], allow_unused=True)
         pairs = zip(every, made, strict=True)
         found |= {f"gradient.{name}": one for name, one in pairs if one is not None}
-    return parts, changed, found
+    return found
 
 
 def parts_of(returned: Any) -> list:
@@ -231,10 +241,7 @@ def described(node: ast.FunctionDef | ast.ClassDef, module: types.ModuleType) ->
 
 def parameters(function: Any) -> dict[str, str]:
     """Return the default of each named parameter, as code; an empty text for none."""
-    try:
-        every = parameters_of(function)
-    except (TypeError, ValueError):  # it was not loaded, or has no signature
-        return {}
+    every = parameters_of(function)
     return {p.name: "" if p.default is p.empty else repr(p.default)[:80] for p in every}
 
 

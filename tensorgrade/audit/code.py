@@ -113,15 +113,11 @@ class Made(msgspec.Struct, frozen=True):
         return {name: self.state[name] for name in self.parameters if name in self.state}
 
 
-class Called(msgspec.Struct, frozen=True):
-    """The kinds of the parts that a call returned, and the arguments that it changed."""
-
-    parts: list[str]
-    changed: list[str]
-
-
 class Ran(msgspec.Struct, frozen=True):
-    """What the process says about a request to run the code."""
+    """What the process says about a request to run the code.
+
+    calls: for each, the kinds of the parts that it returned, and the arguments that it changed.
+    """
 
     made: Made | None
-    calls: list[Called]
+    calls: list[tuple[list[str], list[str]]]

@@ -1,8 +1,9 @@
-"""Formulas of softmax, norms, positions and a loss: right forms, and those of known mistakes."""
+"""Formulas of softmax, norms and positions: right forms, and those of known mistakes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import permutations, product
 from typing import Any
 
 import torch
@@ -11,22 +12,23 @@ from torch import Tensor
 from .formula import Mistake
 from .roles import Sizes
 
+USUAL_EPS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
+
 
 @dataclass(frozen=True)
 class Kind:
     """One kind of part, such as a layer norm.
 
     names: a pattern for the names of its definitions. inputs: draws the arguments, by role.
-    formula: calculates the result from them in a form. right: the forms of conventions. wrong:
-    those of known mistakes.
+    formula: calculates the possible results of a form from the weights and the inputs. forms: the
+    right ones of conventions, without a mistake, and those of known mistakes.
     """
 
     name: str
     names: str
     inputs: Callable[[Sizes], dict[str, Any]]
-    formula: Callable[..., Tensor]
-    right: tuple[str, ...]
-    wrong: dict[str, Mistake]
+    formula: Callable[..., Iterable[Tensor]]
+    forms: dict[str, Mistake | None]
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
@@ -42,20 +44,13 @@ def softmax_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"x": drawn(*shape, seed=sizes.seed), "dim": dim}
 
 
-def softmax(x: Tensor, dim: int, form: str) -> Tensor:
+def softmax(form: str, weights: list[Tensor], x: Tensor, dim: int) -> list[Tensor]:
     """Return a softmax, or a form with a mistake."""
-    powers, rest = torch.exp(x), x - x.amax(dim, keepdim=True)
-    forms: dict[str, Callable[[], Tensor]] = {
-        "": lambda: torch.softmax(x, dim),
-        "all": lambda: torch.softmax(x.flatten(), 0).view_as(x),
-        "first axis": lambda: torch.softmax(x, 0),
-        "last axis": lambda: torch.softmax(x, -1),
-        "shares": lambda: x / x.sum(dim, keepdim=True),
-        "shares of differences": lambda: rest / rest.sum(dim, keepdim=True),
-        "powers": lambda: powers,
-        "powers of differences": lambda: rest.exp(),
-    }
-    return forms[form]()
+    x = x - x.amax(dim, keepdim=True) if "differences" in form else x
+    powers = x if "shares" in form else torch.exp(x)
+    axis = {"first axis": 0, "last axis": -1}.get(form, dim)
+    total = powers.sum() if form == "all" else powers.sum(axis, keepdim=True)
+    return [powers if "powers" in form else powers / total]
 
 
 NOT_NORMALIZED = Mistake(
@@ -71,8 +66,8 @@ SOFTMAX = Kind(
     r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?",
     softmax_inputs,
     softmax,
-    ("",),
     {
+        "": None,
         "all": Mistake("softmax_over_all", "sum", "All entries together sum to 1, not each row."),
         "first axis": Mistake("softmax_over_dimension_0", "dim axis sum", "The softmax runs over the first axis."),
         "last axis": Mistake("dim_ignored", "dim=-1 -1", "The `dim` that is passed in is ignored: the last axis is always used."),
@@ -91,18 +86,24 @@ def norm_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"x": x}
 
 
-def norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, form: str) -> Tensor:
-    """Return a layer norm or, if the form has `rms`, a root-mean-square norm."""
-    scale = 1 + scale if "one plus" in form else scale
+def norm(form: str, weights: list[Tensor], x: Tensor) -> Iterator[Tensor]:
+    """Yield layer norms or, if the form has `rms`, root-mean-square norms, with each usual eps.
+
+    Either of two weights can be the scale, and the other one the shift.
+    """
     axis = 1 if "tokens" in form else -1
     count, centred = x.shape[axis], x - x.mean(axis, keepdim=True)
     spread = x if "rms" in form and "mean" not in form else centred
     square = spread.square().mean(axis, keepdim=True)
     square *= count / (count - 1) if "unbiased" in form else count if "sum" in form else 1
-    eps = 0.0 if "no eps" in form else eps
-    divisor = square.sqrt() + eps if "outside" in form else (square + eps).sqrt()
-    found = (x if "not centred" in form else spread) / divisor
-    return found * (1 if "no scale" in form else scale) + (0 if "no shift" in form else shift)
+    width = x.shape[-1]
+    own = [one.flatten() for one in weights if one.numel() == width] or [torch.ones(width)]
+    pairs = permutations([*own, torch.zeros(width)][:2])
+    for (scale, shift), eps in product(pairs, (0.0,) if "no eps" in form else USUAL_EPS):
+        divisor = square.sqrt() + eps if "outside" in form else (square + eps).sqrt()
+        made = (x if "not centred" in form else spread) / divisor
+        scale = 1 + scale if "one plus" in form else scale
+        yield made * (1 if "no scale" in form else scale) + (0 if "no shift" in form else shift)
 
 
 NO_SCALE = Mistake("scale_left_out", "return", "The scale is not applied.")
@@ -112,8 +113,9 @@ LAYER_NORM = Kind(
     r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?",
     norm_inputs,
     norm,
-    ("", "one plus"),  # one plus: the scale is 1 + its parameter
     {
+        "": None,
+        "one plus": None,  # the scale is 1 + its parameter
         "unbiased": Mistake("unbiased_variance", "var std", "The variance is divided by d - 1 instead of d."),
         "outside": Mistake("eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
         "unbiased outside": Mistake("unbiased_variance_and_eps_outside", "std var", "The variance is divided by d - 1 and eps is outside the root."),
@@ -129,8 +131,10 @@ RMS_NORM = Kind(
     r"\w*rms_?norm\w*",
     norm_inputs,
     norm,
-    ("rms", "rms one plus", "rms outside"),  # outside: eps is outside the root
     {
+        "rms": None,
+        "rms one plus": None,
+        "rms outside": None,  # eps is outside the root
         "rms mean": Mistake("mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
         "rms sum": Mistake("sum_of_squares", "sum", "The squares are summed, not averaged."),
         "rms no eps": NO_EPS,
@@ -158,7 +162,7 @@ def rotary_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"x": x, "positions": torch.randperm(sizes.tokens + 5, generator=chance)[5:]}
 
 
-def rotary(x: Tensor, positions: Tensor, form: str) -> Tensor:
+def rotary(form: str, weights: list[Tensor], x: Tensor, positions: Tensor) -> list[Tensor]:
     """Return vectors (tokens, width) turned by their positions.
 
     form: mistakes, and `split`, `joined` and `angles` if pairs are neighbours there, not halves.
@@ -168,9 +172,8 @@ def rotary(x: Tensor, positions: Tensor, form: str) -> Tensor:
     cos, sin = angles.cos(), angles.sin() * (-1 if "backwards" in form else 1)
     cos, sin = (joined(one, one, "angles" in form) for one in (cos, sin))
     one, other = (x[..., ::2], x[..., 1::2]) if "split" in form else x.chunk(2, -1)
-    minus = other if "no minus" in form else -other
-    both = "joined" in form
-    return joined(one, other, both) * cos + joined(minus, one, both) * sin
+    minus, both = other if "no minus" in form else -other, "joined" in form
+    return [joined(one, other, both) * cos + joined(minus, one, both) * sin]
 
 
 NEIGHBOURS = "split joined angles"
@@ -186,11 +189,12 @@ WRONG_TURNS = WRONG_RATES | {
 }
 ROTARY = Kind(
     "rotary positions",
-    r"rotate|\w*(rope|rotary)\w*",
+    r"rotate|rope|rotary|apply_?(rope|rotary)\w*",  # a RotaryEmbedding may return angles
     rotary_inputs,
     rotary,
-    ("", NEIGHBOURS),
     {
+        "": None,
+        NEIGHBOURS: None,
         "angles": Mistake("angles_of_neighbours", "repeat_interleave stack", f"{MIXED} the angles are laid out for neighbours (a a b b), the turn is that of halves."),
         "split joined": Mistake("angles_of_halves", "cat repeat", f"{MIXED} the angles are laid out for halves (a b a b), the turn is that of neighbours."),
         "split": Mistake("neighbours_split_halves_joined", "cat", f"{MIXED} pairs are split as neighbours and joined as halves."),
@@ -206,14 +210,14 @@ def sinusoidal_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"count": sizes.tokens + 2, "width": sizes.width}
 
 
-def sinusoidal(count: int, width: int, form: str) -> Tensor:
+def sinusoidal(form: str, weights: list[Tensor], count: int, width: int) -> list[Tensor]:
     """Return sines and cosines that alternate, or halves of them; `end`: up to the last rate."""
     half = width // 2
     exponents = torch.arange(half).double() / (half - 1 if "end" in form else half)
     angles = torch.arange(count)[:, None] * rates(exponents, form)
-    both = angles.sin(), angles.cos()
-    one, other = both[::-1] if "swapped" in form else both
-    return joined(one, other, "halves" not in form)
+    one, other = angles.sin(), angles.cos()
+    one, other = (other, one) if "swapped" in form else (one, other)
+    return [joined(one, other, "halves" not in form)]
 
 
 SINUSOIDAL = Kind(
@@ -221,47 +225,15 @@ SINUSOIDAL = Kind(
     r"\w*(sinusoid|sin_?cos|positional_?enc)\w*",
     sinusoidal_inputs,
     sinusoidal,
-    ("", "halves", "halves end", "end"),
     {
+        **dict.fromkeys(("", "halves", "halves end", "end")),
         "swapped": Mistake("sines_and_cosines_swapped", "sin cos", "Sines and cosines are swapped."),
         **WRONG_RATES,
     },
 )  # fmt: skip
 
 
-def loss_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return logits (batch, tokens, classes) and targets (batch, tokens)."""
-    chance = torch.Generator().manual_seed(sizes.seed)
-    shape, classes = (sizes.batch, sizes.tokens), sizes.width + 1
-    targets = torch.randint(classes, shape, generator=chance)
-    return {"logits": drawn(*shape, classes, seed=sizes.seed), "targets": targets}
-
-
-def cross_entropy(logits: Tensor, targets: Tensor, form: str) -> Tensor:
-    """Return the mean cross-entropy of all tokens, or a form with a mistake."""
-    logits = logits.softmax(-1) if form == "softmax twice" else logits
-    logs = logits if form == "no softmax" else logits.log_softmax(-1)
-    each = -logs.gather(-1, targets[..., None]).squeeze(-1)
-    forms = {"summed": each.sum(), "no minus": -each.mean(), "not averaged": each}
-    return forms.get(form, each.mean())
-
-
-CROSS_ENTROPY = Kind(
-    "cross-entropy",
-    # Losses of other inputs, such as binary or linear ones, have another formula.
-    r"(?!\w*(binary|linear|soft|smooth|sigmoid))\w*cross_?entropy\w*",
-    loss_inputs,
-    cross_entropy,
-    ("",),
-    {
-        "summed": Mistake("summed", "sum", "The losses are summed, not averaged."),
-        "no minus": Mistake("no_minus", "return", "The sign is turned around."),
-        "not averaged": Mistake("not_averaged", "return", "The losses are not averaged."),
-        "softmax twice": Mistake("softmax_twice", "softmax", "The softmax is applied twice."),
-        "no softmax": Mistake("no_softmax", "gather", "There is no softmax: the logits themselves are averaged."),
-    },
-)  # fmt: skip
-KINDS = (SOFTMAX, RMS_NORM, LAYER_NORM, ROTARY, SINUSOIDAL, CROSS_ENTROPY)
+KINDS = (SOFTMAX, RMS_NORM, LAYER_NORM, ROTARY, SINUSOIDAL)
 
 
 def kind_named(name: str) -> Kind | None:

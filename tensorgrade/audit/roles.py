@@ -9,7 +9,7 @@ from typing import Any
 # The first pattern that matches a whole name decides. Names are compared in lower case.
 CONSTRUCTOR = {
     "kv_heads": r"(n|num)_?(kv|key_?value)_?heads?|kv_?heads|n_?kv|(n|num)_?(query_)?groups|n_rep_kv",
-    "heads": r"(n|num)_?(attention_|attn_|query_|q_)?heads?|heads|nhead|nheads|n_?h|h|num_?attention_?heads",
+    "heads": r"(n|num)_?(attention_|attn_|query_|q_)?heads?|heads|nhead|nheads|n_?h|h|num_?attention_?heads|(en|de)coder_attention_heads",
     "head_dim": r"(attention_)?head_?(dim|size|width)s?|dim_(per_)?head|d_?(k|v|q|qk|head|kv)|size_per_head|kq_dim",
     "context": r"context_?(length|size|len|window)?|block_?size|max_?(seq(uence)?_?)?(len|length)|seq_?(len|length)|max_position_embeddings|n_?ctx|ctx_?(len|size)|n_?positions|max_?(tokens|t|n|context|ctx|pos\w*)|(num|n)_?tokens|max_?seq\w*|t_?max|sequence_length|window_size|length|num_positions",
     "bias": r"(qkv|use|attention|attn|out|proj|kqv|q|add|with)?_?bias(es)?|has_bias",
@@ -137,9 +137,12 @@ class Configuration(dict):
 
 
 def parameters_of(target: Any) -> list[inspect.Parameter]:
-    """Return the named parameters of a function or a class's constructor. Raises ValueError."""
+    """Return the named parameters of a function or a class's constructor; [] if none are known."""
     starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    found = inspect.signature(target).parameters.values()
+    try:
+        found = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):  # it was not loaded, or is a built-in type
+        return []
     return [one for one in found if one.kind not in starred]
 
 
@@ -166,7 +169,7 @@ def construction(
         keeps = role in KEPT_DEFAULTS or (role == "causal" and not isinstance(one.default, bool))
         if role == "bias" and sizes.biases:
             keeps = one.default is not False
-        if needed and is_configuration(one.name):
+        if (needed or one.default is None) and is_configuration(one.name):
             known = given.get(one.name, {})
             arguments[one.name] = configuration(one.annotation, values, known, module)
         elif one.name in given:

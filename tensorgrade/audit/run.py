@@ -4,7 +4,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -19,12 +19,10 @@ from ..project import find_project
 from ..sandbox.holes import must_hold
 from ..sandbox.processes import Budget, ForkServer, site_folders
 from .child import Bench
-from .claims import FEED_FORWARD
 from .code import CannotRun, Code, Definition, Opened, Raised, Stopped
 from .formula import Mistake
 from .kinds import kind_named
 from .relations import results_of
-from .roles import snake
 from .subject import Subject, dependence
 from .trials import is_causal, prepared, subject_of, with_mask
 
@@ -98,26 +96,17 @@ def files_of_module(dotted: str) -> Iterator[Path]:
     yield from (file for file in every if file.is_file())
 
 
-def audits(
-    targets: list[str],
-    wishes: dict[str, str],
-    trust: bool = False,
-    given: dict[str, Any] | None = None,
-) -> Iterator[dict]:
+def audits(targets: list[str], wishes: dict[str, Any], trust: bool = False) -> Iterator[dict]:
     """Yield the audits of each file's definitions. Raises CourseError.
 
-    wishes: see `audit`. trust: run the code in this process, without a sandbox. given:
-    arguments by name.
+    wishes: what the caller knows: the kind as `as`, the meaning of the mask as `mask`, and values
+    of arguments by name as `arguments`. trust: run the code in this process, without a sandbox.
     """
     every = [asked_for(target) for target in targets]
-    if trust:
+    with nullcontext() if trust else sandbox(every) as server:
         for asked in every:
-            with importable(asked):
-                yield audit_of_file(asked, wishes, given or {}, None)
-        return
-    with sandbox(every) as server:
-        for asked in every:
-            yield audit_of_file(asked, wishes, given or {}, server)
+            with importable(asked) if trust else nullcontext():
+                yield audit_of_file(asked, wishes, server)
 
 
 @contextmanager
@@ -152,15 +141,12 @@ def sandbox(every: list[Asked]) -> ForkServer:
 
 def opened(asked: Asked, text: str, server: ForkServer | None) -> tuple[Code, Opened]:
     """Load a file in a new process, or in this one. Raises Stopped or Raised."""
-    child = server.fork(Budget(MOST_SECONDS)) if server else None
-    code = Code(There(child, MOST_REPLY) if child else Bench())
+    code = Code(There(server.fork(Budget(MOST_SECONDS)), MOST_REPLY) if server else Bench())
     where = {"filename": str(asked.path), "module": asked.module, "package": asked.package}
     return code, code.ask(Opened, "open", {"text": text, **where})[0]
 
 
-def audit_of_file(
-    asked: Asked, wishes: dict[str, str], given: dict[str, Any], server: ForkServer | None
-) -> dict:
+def audit_of_file(asked: Asked, wishes: dict[str, Any], server: ForkServer | None) -> dict:
     """Return the audits of one file's definitions. server: None runs the code in this process."""
     text = asked.path.read_text(encoding="utf-8", errors="replace")
     found: dict[str, Any] = {"file": str(asked.path), "audits": [], "problem": ""}
@@ -171,7 +157,7 @@ def audit_of_file(
         return found | {"problem": said}
     wanted = dict.fromkeys(one.name for one in file.definitions if is_candidate(one, text))
     for name in [asked.name] if asked.name else wanted:
-        found["audits"].append(audit_of_definition(code, file, name, text, wishes, given))
+        found["audits"].append(audit_of_definition(code, file, name, text, wishes))
         if code.stopped:
             code.channel.close()
             with suppress(Stopped, Raised):
@@ -186,9 +172,9 @@ def audit_of_file(
 
 
 def audit_of_definition(
-    code: Code, file: Opened, name: str, text: str, wishes: dict[str, str], given: dict[str, Any]
+    code: Code, file: Opened, name: str, text: str, wishes: dict[str, Any]
 ) -> dict:
-    """Return the audit of one definition, or why it could not be run."""
+    """Return the audit of one definition, or why it could not be run, in a form for JSON."""
     one = {one.name: one for one in file.definitions}.get(name)  # the last of that name
     told: dict[str, Any] = {"name": name, "line": one.line if one else 1}
     failed = [error for names, error in file.problems if name in names]
@@ -198,7 +184,8 @@ def audit_of_definition(
             raise CannotRun(f"loading it raises {failed[0][0]}: {failed[0][1]}")
         if not one:
             raise CannotRun(f"the file defines no `{name}`")
-        told |= audit(code, one, text, wishes, given)
+        subject = understood(code, one, text, wishes)
+        told |= described(subject) | verdict(subject)
     except (CannotRun, Stopped) as error:
         told |= not_run(str(error), getattr(error, "line", 0))
     except Exception as error:  # results may have any form
@@ -225,72 +212,50 @@ def is_candidate(one: Definition, text: str) -> bool:
     return one.has_forward and (bool(named) or has_signs)
 
 
-def audit(code: Code, one: Definition, text: str, wishes: dict[str, str], given: dict) -> dict:
-    """Return the audit of one definition, in a form for JSON. Raises CannotRun or Stopped.
+def understood(code: Code, one: Definition, text: str, wishes: dict[str, Any]) -> Subject:
+    """Return a definition with its kind, its mask, and causal or not. Raises CannotRun or Stopped.
 
-    text: of the file. wishes: facts from the caller: the kind as `as`, and the meaning of the mask
-    as `mask`. given: arguments by name.
+    text: of the file.
     """
     lines = text.split("\n")
     own = {number: lines[number - 1] for number in one.lines if number <= len(lines)}
-    wished = wishes.get("as", "")
-    is_part = wished or not (one.is_class and ATTENTION_NAME.search(one.name))
-    kind = kind_named(wished or one.name) if is_part else None
-    subject = prepared(subject_of(code, one, own, given, kind))
-    subject = subject if kind else attention_of(subject, wishes)
-    return {"kind": kind_of(subject), "roles": roles_of(subject)} | verdict(subject)
-
-
-def not_run(why: str, line: int) -> dict:
-    """Return the audit of a definition that could not be run. line: the one that raises."""
-    at = {"line": line} if line else {}
-    return {"status": "not run", "why": why, "mistakes": known_errors(why, line), "at": at}
-
-
-def known_errors(text: str, line: int) -> list[dict]:
-    """Return the known mistake that an error's text shows, in a list that is empty otherwise."""
-    for pattern, (name, says) in KNOWN_ERRORS.items():
-        if found := re.search(pattern, text):
-            sentence = says.format(*filter(None, found.groups()))
-            return [{"name": name, "says": sentence, "line": line}]
-    return []
-
-
-def attention_of(subject: Subject, wishes: dict[str, str]) -> Subject:
-    """Return attention or a block with its mask, causal or not. Raises CannotRun."""
-    wished = wishes.get("as", "")
+    wished, by_name = wishes.get("as", ""), ATTENTION_NAME.search(one.name)
+    kind = kind_named(wished or one.name) if wished or not (one.is_class and by_name) else None
+    subject = prepared(subject_of(code, one, own, wishes.get("arguments", {}), kind))
+    if kind:
+        return subject
     causal = "causal" in wished if wished else is_causal(subject)
     subject = with_mask(replace(subject, causal=causal), wishes.get("mask", ""))
-    is_self = ATTENTION_NAME.search(subject.definition.name) and subject.tensors == "x"
-    if is_self and not dependence(subject, subject.first).fill_diagonal_(False).any():
+    others = dependence(subject, subject.first).fill_diagonal_(False)
+    if by_name and subject.tensors == "x" and not others.any():
         raise CannotRun("no result depends on another token, so this is no attention")
     return subject
 
 
-def roles_of(subject: Subject) -> dict[str, str]:
-    """Return what an audit found out about a definition, by topic."""
+def not_run(why: str, line: int) -> dict:
+    """Return the audit of a definition that could not be run, with a known mistake if one shows.
+
+    line: the one that raises, 0 for none.
+    """
+    told: dict[str, Any] = {"status": "not run", "why": why, "mistakes": []}
+    for pattern, (name, says) in KNOWN_ERRORS.items():
+        if not told["mistakes"] and (found := re.search(pattern, why)):
+            says = says.format(*filter(None, found.groups()))
+            told["mistakes"] = [{"name": name, "says": says, "line": line}]
+    return told | {"at": {"line": line} if line else {}}
+
+
+def described(subject: Subject) -> dict[str, Any]:
+    """Return in words what a definition was taken for: its kind, its input and its mask."""
     if subject.kind:
-        return {}
+        return {"kind": subject.kind.name, "roles": {}}
+    source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
+    words = ["causal"] * subject.causal + ["multi-head"] * (subject.first.heads > 1)
+    kind = " ".join([*words, source.get(subject.tensors, "attention on q, k, v")])
     roles = {"input": f"{subject.tensors} as ({subject.layout}, width)"}
     if subject.mask[1]:
         roles["mask"] = "`{}`, {}, ({})".format(*subject.mask)
-    return roles
-
-
-def kind_of(subject: Subject) -> str:
-    """Return in words the kind of attention, or of a part, that a definition seems to be."""
-    if subject.kind:
-        return subject.kind.name
-    parts = [name for name in subject.made.kinds if "." not in name] if subject.made else []
-    if any(re.fullmatch(f"{FEED_FORWARD}|linear1", snake(name)) for name in parts):
-        return f"{'causal ' * subject.causal}block"
-    words = ["causal"] * subject.causal
-    if subject.constructor_has("kv_heads"):
-        words.append("grouped-query")
-    elif subject.first.heads > 1:
-        words.append("multi-head")
-    source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
-    return " ".join([*words, source.get(subject.tensors, "attention on q, k, v")])
+    return {"kind": kind, "roles": roles}
 
 
 def verdict(subject: Subject) -> dict:
@@ -330,4 +295,4 @@ def audit_of(target: Any) -> dict:
     path = Path(inspect.getsourcefile(target) or "")
     asked = Asked(path, target.__module__, "", target.__name__)
     with importable(asked):
-        return audit_of_file(asked, {}, {}, None)
+        return audit_of_file(asked, {}, None)

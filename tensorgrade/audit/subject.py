@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ..runner.values import Packer
 from .child import under
-from .code import Called, CannotRun, Code, Definition, Made, Ran
+from .code import CannotRun, Code, Definition, Made, Ran
 from .kinds import SINUSOIDAL, SOFTMAX, Kind
-from .roles import CALL, CONSTRUCTOR, Sizes, role_of
+from .roles import CONSTRUCTOR, Sizes, role_of
 
 NOTHING = 1e-6  # a smaller change, relative to the output, is rounding
 FIRST = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2)
@@ -28,8 +28,7 @@ class Call:
 
     inputs: by role, each (batch, tokens, width) for attention. visible: (batch, queries, keys) of
     the mask that is passed in, if one is. seed: torch's. cache: "new" to ask for one, or the place
-    of one among earlier results. way: the direction in which gradients of a part of the result are
-    wanted. path: the part of a module to call.
+    of one among earlier results. slopes: gradients are wanted.
     """
 
     inputs: dict[str, Any]
@@ -37,25 +36,22 @@ class Call:
     training: bool = False
     seed: int = 0
     cache: str = ""
-    way: Tensor | None = None
-    part: int = 0
-    path: str = ""
+    slopes: bool = False
 
 
 @dataclass(frozen=True)
 class Output:
     """The result of a call as (batch, tokens, width).
 
-    raw: the same as it came back, and its place among the parts. cache: the place of what else came
-    back, if anything. changed: the roles of inputs that the call changed. gradients: by role or
-    `weight.name`, if they were wanted.
+    cache: the place of what else came back, if anything. changed: the roles of inputs that the call
+    changed. If slopes were wanted, total is the sum of the results with drawn factors, and
+    gradients are those of the total by role or `weight.name`.
     """
 
     value: Tensor
-    raw: Tensor
-    part: int
     cache: int | None
     changed: list[str]
+    total: Tensor
     gradients: dict[str, Tensor]
 
 
@@ -76,10 +72,16 @@ LAYOUTS: dict[str, tuple[int, Callable[[Tensor, int], Tensor], Callable[[Tensor]
     "tokens": (2, lambda x, d: x[0], lambda x: x[None]),
     "batch, heads, tokens": (4, heads_first, heads_last),
     "batch, tokens, heads": (4, lambda x, d: x.unflatten(-1, (-1, d)), lambda x: x.flatten(2)),
-    "heads, tokens": (3, lambda x, d: heads_first(x, d)[0], lambda x: heads_last(x[None])),
     "batch, width, tokens, 1": (4, lambda x, d: x.mT[..., None], lambda x: x.flatten(2).mT),
 }
-MEANINGS = ("true-hides", "true-shows", "additive", "one-shows", "one-hides")
+# By the meaning of a mask: how to get it from booleans that are True for visible keys.
+MEANINGS: dict[str, Callable[[Tensor], Tensor]] = {
+    "true-hides": lambda shown: ~shown,
+    "true-shows": lambda shown: shown,
+    "additive": lambda shown: torch.zeros(shown.shape).masked_fill(~shown, -torch.inf),
+    "one-shows": lambda shown: shown.float(),
+    "one-hides": lambda shown: (~shown).float(),
+}
 # By the shape of a mask: how to get it from (batch, queries, keys).
 SHAPES: dict[str, Callable[[Tensor], Tensor]] = {
     "queries, keys": lambda mask: mask[0],
@@ -88,12 +90,6 @@ SHAPES: dict[str, Callable[[Tensor], Tensor]] = {
     "batch, keys": lambda mask: mask[:, 0],
     "batch, 1, 1, keys": lambda mask: mask[:, None, :1],
     "batch, 1, keys": lambda mask: mask[:, :1],
-}
-# By the shape of cosines and sines: how to get it from (tokens, width).
-ANGLES: dict[str, Callable[[Tensor], Tensor]] = {
-    "tokens, width": lambda x: x,
-    "1, tokens, width": lambda x: x[None],
-    "tokens, half": lambda x: x[:, ::2],
 }
 
 
@@ -106,7 +102,7 @@ class Subject:
     equal: inputs of a module must be as wide as outputs, and a function needs as many keys as
     queries. double: it runs in double precision. knows_heads: it takes the number of heads. mask:
     the parameter, the meaning and the shape of one that is passed in; no meaning is known if it
-    hides nothing. needs_mask: it has no call without one. angles: the shape of cosines and sines.
+    hides nothing.
     """
 
     code: Code
@@ -121,8 +117,6 @@ class Subject:
     knows_heads: bool = False
     causal: bool = False
     mask: tuple[str, str, str] = ("", "", "")
-    needs_mask: bool = False
-    angles: str = "tokens, width"
 
     @property
     def is_module(self) -> bool:
@@ -150,14 +144,9 @@ class Subject:
         """Return True if a parameter of the constructor has this role."""
         return role in [role_of(name, CONSTRUCTOR) for name in self.definition.makes]
 
-    @property
-    def own_dims(self) -> list[str]:
-        """Return the parameters of the constructor of a softmax that take an axis."""
-        return [name for name in self.definition.makes if role_of(name, CALL) == "dim"]
-
     def fitted(self, sizes: Sizes) -> Sizes:
         """Return sizes that this definition can have: one head if it knows no heads, and so on."""
-        if self.layout in ("tokens", "heads, tokens"):
+        if self.layout == "tokens":
             sizes = replace(sizes, batch=1)
         if self.knows_heads or "heads" in self.layout:
             return sizes
@@ -178,11 +167,9 @@ class Subject:
         """Return drawn inputs by role, each (batch, tokens, width) for attention."""
         if self.kind:
             found = self.kind.inputs(sizes)
-            if self.layout == "tokens":  # of a loss
-                found = {name: one.flatten(0, 1) for name, one in found.items()}
             usual = {"dim": -1, "positions": torch.arange(sizes.tokens)}
-            taken = {*self.call.values(), *(["dim"] if self.own_dims else [])}
-            return found | {n: one for n, one in usual.items() if n in found and n not in taken}
+            taken = {*self.call.values(), *self.definition.makes}  # a module has an axis of its own
+            return {n: usual.get(n, one) if n not in taken else one for n, one in found.items()}
         chance = torch.Generator().manual_seed(sizes.seed + 1)
         n, m = sizes.tokens, sizes.tokens_of_context
         by_role = sizes.values(self.equal or "heads" in self.layout)
@@ -193,10 +180,10 @@ class Subject:
             name: (sizes.batch, counts[name], by_role["d_context"] if name == "context" else wide)
             for name in self.tensors.split(", ")
         }
-        drawn = {
-            n: torch.randn(s, generator=chance, dtype=torch.float64) for n, s in shapes.items()
+        return {
+            name: torch.randn(shape, generator=chance, dtype=torch.float64).to(self.dtype)
+            for name, shape in shapes.items()
         }
-        return {name: one.to(self.dtype) for name, one in drawn.items()}
 
     def run(
         self, sizes: Sizes, *calls: Call, state: dict[str, Tensor] | None = None
@@ -205,19 +192,16 @@ class Subject:
 
         state: the weights of the module, drawn if there are none. Raises CannotRun or Stopped.
         """
-        given = self.given
-        if self.kind is SOFTMAX:
-            given = dict.fromkeys(self.own_dims, self.inputs(sizes)["dim"]) | given
-        asked: dict[str, Any] = {"name": self.definition.name, "given": given, "calls": []}
-        asked |= {"sizes": asdict(sizes), "equal": self.equal, "double": self.double}
+        given = {"dim": self.inputs(sizes)["dim"]} if self.kind is SOFTMAX else {}
+        asked: dict[str, Any] = {"name": self.definition.name, "given": given | self.given}
+        asked |= {"calls": [], "sizes": asdict(sizes), "equal": self.equal, "double": self.double}
         asked["causal"] = self.tensors != "x, context"  # other tokens are not later ones
         tensors = {f"state.{name}": one for name, one in (state or {}).items()}
         for number, call in enumerate(calls):
             trees, drawn = packed(self.arguments(call, sizes))
-            drawn |= {} if call.way is None else {"way": call.way}
             tensors |= {f"{number}.{name}": one for name, one in drawn.items()}
-            how = {"training": call.training, "seed": call.seed, "part": call.part}
-            asked["calls"].append({"arguments": trees, "path": call.path, **how})
+            how = {n: getattr(call, n) for n in ("training", "seed", "slopes")}
+            asked["calls"].append({"arguments": trees, **how})
         ran, sent = self.code.ask(Ran, "run", asked, tensors)
         made = ran.made and msgspec.structs.replace(ran.made, state=under(sent, "state."))
         results = enumerate(zip(calls, ran.calls, strict=True))
@@ -231,76 +215,75 @@ class Subject:
     def arguments(self, call: Call, sizes: Sizes) -> dict[str, Any]:
         """Return the arguments of a call by name. Raises CannotRun."""
         inputs, (_, to, _) = call.inputs, LAYOUTS[self.layout]
-        if call.path:  # which takes x by place
-            count = 3 if self.made and self.made.kinds[call.path] == "MultiheadAttention" else 1
-            return {str(place): to(inputs["x"], sizes.head_dim) for place in range(count)}
-        values = dict(inputs)
-        if not self.kind:
-            values = {role: to(value, sizes.head_dim) for role, value in inputs.items()}
+        values: dict[str, Any] = {"heads": sizes.heads, "training": call.training}
+        values |= {"causal": self.causal, "cache_wanted": bool(call.cache)}
+        values |= {} if self.is_module else {"dropout": sizes.dropout}
+        values |= {} if call.cache in ("", "new") else {"cache": Earlier(call.cache)}
+        values |= inputs if self.kind else {n: to(x, sizes.head_dim) for n, x in inputs.items()}
         if self.kind is SINUSOIDAL:
             count = inputs["count"]  # of both axes, since either can be that of tokens
             values["x"] = torch.zeros(count, count, inputs["width"], dtype=torch.float64)
-        values |= {"heads": sizes.heads, "training": call.training, "causal": self.causal}
-        values |= {} if self.is_module else {"dropout": sizes.dropout}
-        values |= {"cache_wanted": True} if call.cache else {}
-        values |= {"cache": Earlier(call.cache)} if call.cache not in ("", "new") else {}
         found: dict[str, Any] = {}
         for name, default in self.definition.takes.items():
             role = self.call.get(name, "")
-            if name == self.mask[0] and (self.needs_mask or call.visible is not None):
-                found[name] = self.own_mask(call)
-            elif name in self.given:
+            if name in self.given:
                 found[name] = self.given[name]
             elif role in values and not (role == "dropout" and default == "None"):
                 found[name] = values[role]
-            elif not default:
-                found[name] = self.required(name, role, inputs, sizes)
+            elif (
+                not default or name == "position_embeddings"
+            ):  # which Llama needs despite its default
+                found[name] = self.required(name, role, call, sizes)
+        name, meaning, _ = self.mask
+        if meaning and (call.visible is not None or not self.definition.takes[name]):
+            found[name] = self.own_mask(call)
         return found
 
     def own_mask(self, call: Call) -> Tensor:
         """Return the mask of a call in its convention; one that shows all if it has none."""
         _, meaning, shape = self.mask
         shown = torch.ones(sizes_of(call.inputs), dtype=torch.bool)
-        shaped = SHAPES[shape](shown if call.visible is None else call.visible)
-        if meaning == "additive":
-            return torch.zeros(shaped.shape, dtype=self.dtype).masked_fill(~shaped, -torch.inf)
-        shaped = ~shaped if meaning.endswith("hides") else shaped
-        return shaped.to(self.dtype) if meaning.startswith("one") else shaped
+        mask = MEANINGS[meaning](SHAPES[shape](shown if call.visible is None else call.visible))
+        return mask.to(self.dtype) if mask.is_floating_point() else mask
 
-    def required(self, name: str, role: str, inputs: dict[str, Tensor], sizes: Sizes) -> Any:
+    def required(self, name: str, role: str, call: Call, sizes: Sizes) -> Any:
         """Return the value of a parameter without a default. Raises CannotRun."""
-        if role in ("angles", "positions") and not self.kind:
-            n = sizes_of(inputs)[1]
-            turn = self.turn(name, n, 2 * (sizes.head_dim // 2))
-            return turn if role == "angles" else torch.arange(n)
         known: dict[str, Any] = {"start": 0, "block": 2, "dropout": sizes.dropout}
-        known |= {"mask": None, "padding": None, "cache": None}
+        known |= dict.fromkeys(("mask", "padding", "cache"))
+        if role == "positions" and not self.kind:
+            return torch.arange(sizes_of(call.inputs)[1])
+        if role == "angles" and not self.kind:  # cosines, sines or both, which turn nothing
+            n, d = sizes_of(call.inputs)[1], 2 * (sizes.head_dim // 2)
+            cos = torch.ones(1, n, d, dtype=self.dtype)
+            if re.search("cis|complex", name):
+                return cos[0, :, ::2].to(torch.complex64)
+            return 0 * cos if "sin" in name else cos if "cos" in name else (cos, 0 * cos)
         if role not in known:
             raise CannotRun(f"the call needs `{name}`, for which there is no value; {HELP}")
         return known[role]
 
-    def turn(self, name: str, tokens: int, width: int) -> Any:
-        """Return cosines, sines or both for an argument of that name; they turn nothing."""
-        ones = torch.ones(tokens, width, dtype=self.dtype)
-        if re.search("cis|complex", name):
-            return ones[:, ::2].to(torch.complex64)
-        cos, sin = map(ANGLES[self.angles], (ones, torch.zeros_like(ones)))
-        return sin if "sin" in name else cos if "cos" in name else (cos, sin)
+    def output(
+        self, call: Call, told: tuple[list[str], list[str]], sent: dict[str, Tensor]
+    ) -> Output:
+        """Return the result of a call. Raises CannotRun.
 
-    def output(self, call: Call, told: Called, sent: dict[str, Tensor]) -> Output:
-        """Return the result of a call. sent: its tensors. Raises CannotRun."""
-        changed = [role for n in told.changed if (role := self.call.get(n, "")) in call.inputs]
-        tensors = {p: sent[f"part.{p}"] for p, k in enumerate(told.parts) if k == "tensor"}
+        told, sent: what the process says about the call, and its tensors.
+        """
+        kinds, named = told
+        changed = [role for n in named if (role := self.call.get(n, "")) in call.inputs]
+        tensors = {p: sent[f"part.{p}"] for p, k in enumerate(kinds) if k == "tensor"}
         slopes = {self.call.get(n, n): one for n, one in under(sent, "gradient.").items()}
-        slopes = {n: v for n, v in slopes.items() if n in call.inputs or n.startswith("weight.")}
+        gradients = {n: v for n, v in slopes.items() if n in call.inputs or n.startswith("weight.")}
+        rest = changed, sent.get("total", torch.zeros(())), gradients
         if self.kind:
             if [*tensors] != [0]:
                 raise CannotRun("it returns no single tensor")
-            raw = tensors[0]
-            value = one_sequence(raw) if self.kind is SINUSOIDAL and raw.dim() == 3 else raw
-            return Output(value, raw, 0, None, changed, slopes)
+            value = tensors[0]
+            value = one_sequence(value) if self.kind is SINUSOIDAL and value.dim() == 3 else value
+            return Output(value, None, *rest)
         b, n, m = sizes_of(call.inputs)
         dimensions, _, back = LAYOUTS[self.layout]
+        gradients |= {n: back(one) for n, one in gradients.items() if n in call.inputs}
         fits = [
             place
             for place, one in tensors.items()
@@ -310,10 +293,8 @@ class Subject:
             shapes = ", ".join(str(tuple(one.shape)) for one in tensors.values())
             raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
         weights = [p for p, one in tensors.items() if one.shape[-2:] == (n, m)]
-        rest = {p for p, kind in enumerate(told.parts) if kind != "nothing"} - {fits[0], *weights}
-        slopes = {name: back(one) if name in call.inputs else one for name, one in slopes.items()}
-        raw = tensors[fits[0]]
-        return Output(back(raw), raw, fits[0], min(rest, default=None), changed, slopes)
+        others = {p for p, kind in enumerate(kinds) if kind != "nothing"} - {fits[0], *weights}
+        return Output(back(tensors[fits[0]]), min(others, default=None), *rest)
 
 
 def one_sequence(out: Tensor) -> Tensor:

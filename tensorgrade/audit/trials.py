@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from .code import FAILURES, CannotRun, Code, Definition, Raised
-from .kinds import CROSS_ENTROPY, SINUSOIDAL, Kind
-from .roles import CALL, Sizes, role_of
+from .kinds import SINUSOIDAL, Kind
+from .roles import CALL, Sizes, is_configuration, role_of
 from .subject import (
-    ANGLES,
     FIRST,
     HELP,
+    LAYOUTS,
     MEANINGS,
     SHAPES,
     Call,
@@ -27,8 +27,10 @@ from .subject import (
     sizes_of,
 )
 
-MOST_LAYOUTS = 8
-CAUSAL_NAME = re.compile(r"causal|decoder|autoregress|masked_?(self|multi|att)|gpt", re.I)
+# Layouts of functions, the most common first.
+FUNCTIONS = ("batch, heads, tokens", "batch, tokens, heads", "batch, tokens", "tokens")
+CAUSAL_NAME = re.compile(r"causal|autoregress|masked_?(self|multi|att)", re.I)
+DECODER_NAME = re.compile(r"decoder|gpt", re.I)
 BOTH_WAYS = re.compile(r"non_?causal|bidirectional", re.I)
 TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
 TENSORS, MASKS = ("x", "q", "k", "v", "context"), ("mask", "padding")
@@ -82,7 +84,8 @@ def prepared(subject: Subject) -> Subject:
     """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun.
 
     Code can run in several layouts. The one in which only tokens of one sequence, and of one head
-    of a function, are mixed is taken, and otherwise the first that runs.
+    of a function, are mixed is taken, and otherwise the first that runs. A context that may be left
+    out, and has to be or has no effect, is left out.
     """
     if not subject.kind and not subject.is_module and "q" not in subject.tensors:
         raise CannotRun(
@@ -94,15 +97,14 @@ def prepared(subject: Subject) -> Subject:
     for plan in plans(subject):
         try:
             plan = that_runs(replace(plan, knows_heads=finds_heads(plan)))
+            ran.append(plan)
+            unused = plan.tensors == "x, context" and not dependence(plan, plan.first).any()
+            # Of one sequence, no other one can be seen.
+            mixes = plan.layout == "tokens" and ran[1:]
+            if subject.kind or not (unused or mixes or mixes_others(plan)):
+                return plan
         except FAILURES as error:
             tried.append(error)
-        else:
-            ran.append(plan)
-            # Of one sequence, no other one can be seen.
-            if subject.kind or not (mixes_others(plan) or (plan.layout == "tokens" and ran[1:])):
-                return plan
-        if len(ran) == MOST_LAYOUTS:
-            break
     if not ran:
         raise why_not_run(tried)
     return ran[0]
@@ -110,27 +112,20 @@ def prepared(subject: Subject) -> Subject:
 
 def plans(subject: Subject) -> Iterator[Subject]:
     """Yield copies of a subject with settings to make and call it, the most common first."""
-    takes = subject.definition.takes.items()
-    turned = any(not default and subject.call.get(name) == "angles" for name, default in takes)
-    equals, doubles = ((True,), (True,)) if subject.kind else ((False, True), (True, False))
-    angles = [*ANGLES] if turned else [*ANGLES][:1]
-    for equal, layout, double, turn in product(equals, layouts_of(subject), doubles, angles):
-        yield replace(subject, equal=equal, layout=layout, double=double, angles=turn)
-
-
-def layouts_of(subject: Subject) -> tuple[str, ...]:
-    """Return the layouts to try, the most common first."""
-    with_heads = ("batch, heads, tokens", "batch, tokens, heads")
     if subject.kind:
-        return ("batch, tokens", "tokens") if subject.kind is CROSS_ENTROPY else ("batch, tokens",)
-    if subject.is_module:
-        images = ("batch, width, tokens, 1",) if subject.tensors == "x" else ()
-        others = with_heads if "q" in subject.tensors else images
-        return ("batch, tokens", "tokens, batch", "tokens", *others)
+        yield replace(subject, equal=True)
+        return
+    layouts = [*LAYOUTS] if subject.is_module else [*FUNCTIONS]
     if subject.has("heads"):
-        return ("batch, tokens",)
-    every = (*with_heads, "batch, tokens", "tokens", "heads, tokens")
-    return ("tokens", *every) if subject.has("block") else every
+        layouts = ["batch, tokens"]
+    elif subject.has("block"):
+        layouts = ["tokens", *layouts]
+    takes = subject.definition.takes
+    optional = [n for n, role in subject.call.items() if role == "context" and takes[n]]
+    alone = replace(subject, call=subject.call | dict.fromkeys(optional, ""))
+    for one in (subject, alone) if optional else (subject,):
+        for equal, layout, double in product((False, True), layouts, (True, False)):
+            yield replace(one, equal=equal, layout=layout, double=double)
 
 
 def finds_heads(subject: Subject) -> bool:
@@ -159,16 +154,14 @@ def why_not_run(tried: list[Exception]) -> CannotRun:
 
 
 def that_runs(subject: Subject) -> Subject:
-    """Return the subject after a call of it, with a mask in each call if it needs one."""
+    """Return the subject after a call of it, with the convention of a mask if it needs one."""
     try:
         subject.values(subject.first)
         return subject
     except FAILURES:
-        takes = subject.definition.takes.items()
-        if any(not default and subject.call.get(name) in MASKS for name, default in takes):
-            masked = with_mask(replace(subject, needs_mask=True), "")
-            if masked.mask[1]:
-                return masked
+        masked = with_mask(subject, "")
+        if masked.mask[1] and not subject.definition.takes[masked.mask[0]]:
+            return masked
         raise
 
 
@@ -202,10 +195,12 @@ def is_causal(subject: Subject) -> bool:
     behaves = any(not one.triu(1).any() and one.tril(-1).any() for one in tables)
     if subject.has("causal") or subject.constructor_has("causal"):
         # Next to a mask, `is_causal` can be a hint on that mask, which means nothing alone.
-        is_hint = subject.has("causal") and subject.has("mask") and subject.is_module
-        return behaves or not is_hint
-    if CAUSAL_NAME.search(name) or (TRIANGLE.search(code) and not subject.has("mask")):
+        by_others = subject.has("causal") or any(map(is_configuration, subject.definition.makes))
+        return behaves or not (by_others and subject.has("mask") and subject.is_module)
+    if CAUSAL_NAME.search(name):
         return True
+    if not subject.has("mask") and (DECODER_NAME.search(name) or TRIANGLE.search(code)):
+        return True  # otherwise the caller's mask may make it causal
     return behaves and not (subject.tensors == "q, k, v" and subject.is_module)
 
 
@@ -230,7 +225,7 @@ def with_mask(subject: Subject, meaning: str) -> Subject:
                     if not leaks(inputs, visible, masked, after):
                         return other
                     matters = replace(subject, mask=(name, "", ""))
-    return subject if subject.needs_mask else matters
+    return matters
 
 
 def drawn_mask(subject: Subject, sizes: Sizes) -> Tensor:

@@ -44,7 +44,8 @@ def audit(
     from ..audit.run import audits
 
     states = [0]
-    for found in audits(targets, {"as": kind, "mask": mask}, trust, values_in(arguments)):
+    wishes = {"as": kind, "mask": mask, "arguments": values_in(arguments)}
+    for found in audits(targets, wishes, trust):
         if skip_others and not found["audits"] and not found["problem"]:
             continue
         if len(states) > 1 and not as_json:

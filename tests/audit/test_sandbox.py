@@ -88,13 +88,11 @@ def test_an_error_in_an_inherited_method_shows_no_line_of_another_file(tmp_path)
     assert one["status"] == "not run" and "missing" in one["why"] and not one["at"], one
 
 
-def test_audited_code_cannot_write_files(tmp_path):
-    audited(tmp_path, f"open({str(tmp_path / 'written')!r}, 'w')")
-    assert not (tmp_path / "written").exists()
-
-
-def test_code_that_ends_the_process_is_reported(tmp_path):
-    found = audited(tmp_path, "os._exit(0)")
+def test_code_that_ends_the_process_is_reported_and_cannot_write_files(tmp_path):
+    written = tmp_path / "written"
+    line = f"try:\n    open({str(written)!r}, 'w')\nfinally:\n    os._exit(0)"
+    found = audited(tmp_path, line)
+    assert not written.exists()
     assert found["audits"] == [] and "ended before it answered" in found["problem"]
 
 
