@@ -8,8 +8,7 @@ from ..course import Chapter, Course, CourseError
 from ..folders import write_file
 from ..sources.finding import PEOPLE, named
 from ..views.words import plural
-from .folder_names import safe
-from .people import People, read_people
+from .people import People, read_people, safe
 from .people import Person as Known
 from .report.page import Person, people_of
 from .results import Results, rows_of

@@ -15,8 +15,8 @@ from ..lateness import in_zone, is_released
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
 from .export_rows import Export, counted_rows, people_in, write
-from .folder_names import safe
 from .gradebooks import canvas_csv, moodle_csv, note_unlisted
+from .people import safe
 from .report.page import PAGES, STATES, Person, people_of
 from .roster import Roster
 from .rules import total

@@ -17,12 +17,12 @@ from ..course import Chapter, CourseError
 from ..sources.finding import named
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
-from .collected import brief
 from .export_rows import Export, write
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import Person, people_of
 from .roster import IDENTIFYING, Row
 from .rules import total
+from .submitted_folder import brief
 from .worksheet import IDENTIFIER, NO
 
 MOST_TOLD = 10

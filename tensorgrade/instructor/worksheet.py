@@ -39,7 +39,8 @@ COLUMNS = {
     "comentários de feedback",
 }
 ENGLISH = {name.strip(): english for english, names in COLUMNS.items() for name in names.split(";")}
-IDENTIFIER = "identifier"
+IDENTIFIER, STATUS, DUE = "identifier", "status", "due date"
+SUBMITTED_AT = "last modified (submission)"
 UNNAMED = (IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
 WORKSHEETS_OWN = {name for name in COLUMNS if "grade" in name or "(" in name or "feedback" in name}
 NUMBERED = re.compile(r"(\D*[^\d\s] ?)(\d{1,18})")  # German worksheets have no space

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .downloads import Collected, collect, write_zip, zipped
+from .downloads import Collected, collect, logins, write_zip, zipped
 from .runs import CH1, COURSE, notes_in
 
 FILE = f"{CH1}.py"
@@ -341,8 +341,17 @@ def test_installed_packages_and_hidden_files_are_left_out(tmp_path, form):
 
 def test_what_is_kept_is_bounded(tmp_path):
     put(tmp_path / "r", *(f"hw-ben/src/m{number}.py" for number in range(100)))
-    found = from_git(tmp_path, tmp_path / "r", "ben")
-    assert len(found.files) == 20 and "80 more files of ben" in found.said
+    logins(tmp_path, "ben")
+    found = collect(
+        "git",
+        tmp_path / "r",
+        tmp_path / "in",
+        "--roster",
+        tmp_path / "logins.csv",
+        "--chapter",
+        CH1,
+    )
+    assert len(found.files) == 20 and len(found.lines) == 100
     assert found.said.count("note: ") < 9
     entries = {moodle("Ben", 1, f"{CH1} ({n}).py"): f"{n}" for n in range(300)}
     entries |= {moodle("Eve", 2, f"w{n}.zip"): zipped({FILE: f"{n}"}) for n in range(50)}

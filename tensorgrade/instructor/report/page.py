@@ -21,8 +21,8 @@ from ...sources.submitted_files import NOTHING
 from ...views.pages import pages_in
 from ...views.words import plural
 from ..class_terminal import in_trouble
-from ..folder_names import safe
 from ..groups import groups_of
+from ..people import safe
 from ..points_breakdown import decision_sentence, is_changed, late, points_steps
 from ..results import Results, rows_of
 from ..rules import found, most_of, total
