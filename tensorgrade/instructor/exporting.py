@@ -15,7 +15,7 @@ from ..lateness import in_zone, is_released
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
 from .export_rows import Export, counted_rows, people_in, write
-from .gradebooks import canvas_csv, moodle_csv, note_unlisted
+from .gradebooks import canvas_csv, moodle_csv
 from .people import safe
 from .report.page import PAGES, STATES, Person, people_of
 from .roster import Roster
@@ -240,7 +240,7 @@ def moodle_feedback(what: Export) -> list[Path]:
                 page = page_of(people[student], what.course, lessons=what.lessons)
                 place = f"{name}_{number}_assignsubmission_file_/{chapter.name}.html"
                 archive.writestr(place, page.encode("utf-8", "replace"))
-    note_unlisted(what, people.keys())
+    what.note_unlisted(people)
     return [path]
 
 

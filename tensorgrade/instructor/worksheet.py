@@ -1,6 +1,7 @@
 """Read the columns and dates of Moodle's grading worksheet in common languages."""
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -77,7 +78,7 @@ DATES = [
 DRAFT = re.compile(r"(draft|entwurf|brouillon|borrador|bozza|concept|rascunho)\b", re.IGNORECASE)
 
 
-def english(header: list[str]) -> list[str]:
+def english(header: Sequence[str]) -> list[str]:
     """Return the columns' names in lower case, and those of a worksheet in English.
 
     Other lists have columns such as `id` and `note` too.

@@ -168,7 +168,7 @@ def test_what_changes_is_shown_and_typed_cells_are_refused(moodle):
     fill_in(moodle, {"12346": ("55.00", "See me")})
     asked = ("--format", "moodle", "--roster", moodle.worksheet)
     said = " ".join(moodle.use("export", *asked, refused=True).split())
-    assert "bao@uni.edu: grade 55.00 (ours: 50.0); bao@uni.edu: feedback comments See me" in said
+    assert "bao@uni.edu: Grade 55.00 (ours: 50.0); bao@uni.edu: Feedback comments See me" in said
     assert "ada@" not in said and "Nothing is written; --overwrite" in said
     assert to_moodle(moodle, "--overwrite")[1]["Grade"] == "50.0"
     worksheet(moodle, ("55.00,100.00,Yes", "55.00,100.00,No"))
