@@ -260,10 +260,11 @@ def write_chapter(
     is_older = folder.is_dir() and made.turns.get((student, chapter), 0) > latest.turn > 0
     try:
         done = store(made.submitted, folder, new, latest.submitted, is_older)
-        made.written += done == USED
-        made.unchanged += done == SAME
         if done == OLDER:
             made.notes.append(f"{brief(str(folder), 150)} is newer, and stays")
+        if result == USED:
+            made.written += done == USED
+            made.unchanged += done == SAME
         result = done if result == USED or done == OLDER else result
     except NotWritten as error:
         result = f"left out: it {error}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from .downloads import Collected, collect, logins, write_zip, zipped
-from .runs import CH1, COURSE, notes_in
+from .runs import CH1, notes_in
 
 FILE = f"{CH1}.py"
 MEGABYTE = 1 << 20
@@ -198,56 +198,46 @@ def test_a_login_counts_whole(tmp_path, folders, logins, expected):
 
 # --- entries of an archive ----------------------------------------------------------------------
 
-KINDS = ["encrypted", "checksum", "method", "header", "place", "data", "large"]
+KINDS = ["encrypted", "checksum", "method", "place", "large"]
 
 
 def damage(data: bytearray, path: str, kind: str) -> None:
-    """Damage an entry of a zip."""
-    first = data.find(b"PK\x01\x02")
-    central = data.index(path.encode(), first) - 46
+    """Damage an entry of a zip, in the table of contents and before the data."""
+    central = data.index(path.encode(), data.find(b"PK\x01\x02")) - 46
     local = struct.unpack("<I", data[central + 42 : central + 46])[0]
-    content = local + 30 + len(path)
     if kind == "encrypted":
         data[central + 8] |= 1
         data[local + 6] |= 1
     elif kind == "checksum":
         data[central + 16 : central + 20] = data[local + 14 : local + 18] = b"abcd"
-    elif kind == "header":
-        data[local + 30 : local + 33] = b"xyz"
     elif kind == "place":
         data[central + 42 : central + 46] = struct.pack("<I", len(data) + 9)
-    elif kind == "data":
-        data[content] = 0xFF
-        data[content + 1 : content + 5] = b"\xff\xff\xff\xff"
 
 
 def test_a_damaged_entry_costs_its_own_learner(tmp_path):
     names = ["Ada", "Ben", "Cleo", *KINDS]
     damaged = {moodle(kind, number): kind for number, kind in enumerate(KINDS, 4)}
-    source = tmp_path / "m.zip"
+    second = {name: moodle(name, n, f"{CH1} (1).py") for n, name in ((2, "Ben"), (3, "Cleo"))}
+    source, link = tmp_path / "m.zip", zipfile.ZipInfo(second["Cleo"])
+    link.external_attr = LINK
     with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(moodle("Ada", 1), "ada")
+        for number, name in enumerate(names[:3], 1):
+            archive.writestr(moodle(name, number), name)
         for path, kind in damaged.items():
             text = bytes(30 * MEGABYTE) if kind == "large" else b"# ben\n" * 9
             method = zipfile.ZIP_BZIP2 if kind == "method" else zipfile.ZIP_DEFLATED
             archive.writestr(path, text, method)
-        archive.writestr(moodle("Ben", 2), "older")
-        archive.writestr(moodle("Ben", 2, f"{CH1} (1).py"), "newer", zipfile.ZIP_LZMA)
-        archive.writestr(moodle("Cleo", 3), "cleo")
-        link = zipfile.ZipInfo(moodle("Cleo", 3, f"{CH1} (1).py"))
-        link.external_attr = LINK
+        archive.writestr(second["Ben"], "newer", zipfile.ZIP_LZMA)
         archive.writestr(link, "/etc/passwd")
     data = bytearray(source.read_bytes())
     for path, kind in damaged.items():
         damage(data, path, kind)
     source.write_bytes(data)
-    preview = from_moodle(tmp_path, source, *names, options=["--preview"])
     found = from_moodle(tmp_path, source, *names)
-    check(found, {"l1": "ada", "l2": "older", "l3": "cleo"}, "is encrypted", lost=True)
-    for path in (*damaged, *(moodle(*who, f"{CH1} (1).py") for who in (("Ben", 2), ("Cleo", 3)))):
+    check(found, {"l1": "Ada", "l2": "Ben", "l3": "Cleo"}, "is encrypted", lost=True)
+    for path in (*damaged, *second.values()):
         (line,) = [line for line in found.said.splitlines() if line.startswith(f"note: {path}")]
-        assert line.endswith("it is left out") and line in preview.said
-    assert preview.status == 1 and not preview.files
+        assert line.endswith("it is left out")
 
 
 def test_no_path_leaves_the_folder(tmp_path):
@@ -303,10 +293,10 @@ def put(folder: Path, *paths: str | bytes) -> Path:
     return folder
 
 
-def from_git(folder: Path, source: Path, *logins: str) -> Collected:
+def from_git(folder: Path, source: Path, *names: str, options=()) -> Collected:
     """Collect clones of a class with these logins."""
-    (folder / "list.csv").write_text("\n".join(["username", *logins]) + "\n")
-    return collect("git", source, folder / "in", "--roster", folder / "list.csv")
+    roster = logins(folder, *names)
+    return collect("git", source, folder / "in", "--roster", roster, *options)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such links, files and names")
@@ -405,30 +395,25 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
 # --- times ----------------------------------------------------------------------------------------
 
 
-def test_moodles_worksheet_of_the_first_year_stops_nobody(tmp_path):
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+def test_times_at_the_ends_of_the_calendar_stop_nobody(tmp_path, zone):
     (tmp_path / "list.csv").write_text(
         "Identifier,Username,Last modified (submission)\n"
         'Participant 1,ada,"Monday, 1 January 0001, 12:30 AM"\n'
-        'Participant 2,ben,"Friday, 31 December 9999, 11:59 PM"\nParticipant 3,cleo,-\n'
+        'Participant 2,ben,"Friday, 31 December 9999, 11:59 PM"\n'
     )
-    entries = {moodle(name, n): name for n, name in enumerate(("ada", "ben", "cleo"), 1)}
-    source = write_zip(tmp_path / "m.zip", entries)
-    for zone in ("Asia/Tokyo", "America/New_York", "UTC"):
-        options = ("--roster", tmp_path / "list.csv", "--zone", zone)
-        found = collect("moodle", source, tmp_path / zone.replace("/", "-"), *options)
-        assert len(found.count) == 3 and found.status == 0, found.said
+    entries = {moodle(name, n): name for n, name in enumerate(("ada", "ben"), 1)}
+    options = ("--roster", tmp_path / "list.csv", "--zone", zone)
+    found = collect("moodle", write_zip(tmp_path / "m.zip", entries), tmp_path / "in", *options)
+    check(found, {"ada": "ada", "ben": "ben"})
 
 
 def test_many_archives_give_short_notes(term):
-    names = [f"{member:060}/{FILE}" for member in range(300)]
-    archive = zipped(dict.fromkeys(names, "1.0"))
-    folder = term.submitted / "eve" / CH1
-    folder.mkdir(parents=True)
+    archive = zipped({f"{member:060}/{FILE}": "1.0" for member in range(300)})
     for number in range(40):
-        (folder / f"work{number}.zip").write_bytes(archive)
-    for number in range(60):
+        path = term.submitted / "eve" / CH1 / f"work{number}.zip"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(archive)
         (term.submitted / f"{number:0200}").mkdir()
-    graded = term.grade()
-    assert len(graded.rows) == 61 * len(COURSE.chapters[0].exercises)
-    notes = notes_in(graded.said, "")
+    notes = notes_in(term.grade().said, "")
     assert len(notes) < 10 and all(len(note) < LONGEST_NOTE for note in notes)
