@@ -187,8 +187,8 @@ def is_fair(one: Class, said: str, on_roster: set[int]) -> bool:
     """
     if "is not understood" in said:  # a date in the worksheet, which learners do not write
         return one.system == "moodle"
-    if "of the class" in said:  # of most clones
-        return len(on_roster) <= len(one.there - on_roster) or len(one.there) < 3
+    if "of the class" in said:  # of most clones; one may hold only files that are left out
+        return len(on_roster) - 1 <= len(one.there - on_roster)
     if "grading worksheet" in said or "nobody in" in said:  # nobody of the download is known
         return not on_roster or len(one.names) == 1
     if "does not look like a download from" in said:
