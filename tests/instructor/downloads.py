@@ -6,6 +6,7 @@
 import csv
 import io
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,12 +70,15 @@ def collect(
     return Collected(own, stamps, told, done.returncode, list(csv.DictReader(lines)))
 
 
-def zipped(entries: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a zip with these entries."""
+def zipped(entries: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a zip with these entries; `*` before a name makes a link of it."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", method) as archive:
         for name, content in entries.items():
-            archive.writestr(name, content)
+            info = zipfile.ZipInfo(name.removeprefix("*"))
+            info.compress_type = method
+            info.external_attr = (0o120777 if name.startswith("*") else 0o100644) << 16
+            archive.writestr(info, content)
     return stream.getvalue()
 
 
