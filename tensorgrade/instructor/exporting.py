@@ -23,8 +23,6 @@ from .rules import total
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, number_of
 
-PAGES_FOLDER = "pages"
-
 
 def export(
     out: Path,
@@ -193,17 +191,16 @@ def terms_in(what: Export) -> dict[str, Term]:
 
 def learners_pages(what: Export) -> list[Path]:
     """Write one page for each learner, as a single file that shows no other learner."""
-    folder = what.folder / PAGES_FOLDER
+    folder = what.folder / "pages"
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
     paths, terms = [], terms_in(what)
     for student, person in people_of(what.addressed(), 0).items():
         name = safe(student).encode("utf-8", "replace").decode()
-        names = chain([name], (f"{name}-{number}" for number in count(2)))
-        free = next(one for one in names if not (folder / f"{one}.html").exists())
-        page = page_of(person, what.course, terms.get(student), what.lessons)
-        paths += write(folder / f"{free}.html", page)
+        wishes = chain([name], (f"{name}-{number}" for number in count(2)))
+        path = next(p for one in wishes if not (p := folder / f"{one}.html").exists())
+        paths += write(path, page_of(person, what.course, terms.get(student), what.lessons))
     return paths
 
 
