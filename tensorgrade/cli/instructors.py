@@ -162,8 +162,7 @@ def collect(
     unchanged = f", {same} as before" if same else ""
     console.print(f"{count} {done} to {submitted}{unchanged}", markup=False, soft_wrap=True)
     if found.lost:
-        problems = plural(len(found.lost), "problem")
-        console.print(f"submissions lost to {problems}: see the notes above")
+        console.print("some submissions are not collected; see the notes above")
         raise typer.Exit(1)
 
 

@@ -341,7 +341,7 @@ def notes_on_times(made: Collected) -> list[str]:
         return []
     count = plural(unknown, "file")
     advice = "to set a time, write it into timestamp.txt in the chapter's folder"
-    return [f"the submission times of {count} are unknown, so they will not be late; {advice}"]
+    return [f"the submission times of {count} are unknown, so they count as on time; {advice}"]
 
 
 def write_extensions(made: Collected, extended: dict[str, str]) -> list[str]:

@@ -21,7 +21,7 @@ from .people import People, called
 from .roster import Person, Row
 from .worksheet import DRAFT, DUE, IDENTIFIER, STATUS, SUBMITTED_AT, number_of
 
-ADVICE = "write a group's members into teams.csv in SUBMITTED"
+ADVICE = "write its members into teams.csv in SUBMITTED"
 TEXTS = "submitted only an online text or link, which is not collected"
 DRAFTS = "only have a draft that is not submitted"
 
@@ -54,9 +54,9 @@ def moodle(download: Download) -> Iterator[File]:
         rows = [own] if own and is_called(own, name, group) else group
         people = tuple(row.person for row in rows) or download.members(name)
         if not people:
-            why = f"{match['id']} is {called(own.person)}" if own else "no number of it fits"
-            who = f"{shown(name)} is neither a person nor a group of the worksheet ({why})"
-            download.lost[f"{who}; {ADVICE}"].append(file)
+            why = f", where {match['id']} is {called(own.person)}" if own else ""
+            who = f"{shown(name)} is neither a person nor a group of the worksheet{why}"
+            download.lost[f"{who}. If {shown(name)} is a group, {ADVICE}"].append(file)
         elif match["kind"] != "file":
             download.others[TEXTS].extend(people if match["kind"] == "onlinetext" else ())
         elif any(DRAFT.match(row.cells.get(STATUS, "")) for row in rows):
@@ -126,8 +126,8 @@ def canvas(download: Download) -> Iterator[File]:
                 mine, team = submitted_by(owners, own, file), "" if person else who
                 yield replace(mine, turn=int(number), late=bool(late), team=team)
             elif other := people.find("canvas_id", user):
-                why = f"is not a person of the gradebook ({user} is {called(other)})"
-                download.lost[f"{shown(who)}_{user} {why}; {ADVICE}"].append(file)
+                why = f"{shown(who)} has the number {user} of {called(other)}"
+                download.lost[f"{why}. If {shown(who)} is a group, {ADVICE}"].append(file)
             else:
                 why = f"it is unclear which number of {shown(who)} is a person's"
                 download.lost[f"{why}; give the gradebook"].append(file)
@@ -223,7 +223,8 @@ def git(download: Download) -> Iterator[File]:
     strangers = [clone for clone, people in owners.items() if not people]
     if strangers and 2 * len(strangers) >= len(owners):  # probably these are teams
         count = f"{len(strangers)} of {len(owners)} clones end with no login of the class"
-        raise CourseError(f"{count}, such as {shown(strangers[0])}; give a roster, or {ADVICE}")
+        why = f"{count}, such as {shown(strangers[0])}; give a roster with the logins"
+        raise CourseError(f"{why}. If this is a team, {ADVICE}")
     listed = {row.person["number"]: row.cells for row in download.roster.rows}
     dates: dict[str, dict[str, str]] = {}
     for file in download.files:
@@ -233,8 +234,8 @@ def git(download: Download) -> Iterator[File]:
             continue
         people = owners[clone]
         if not people:
-            why = f"{shown(clone)} ends with no login of the class; {ADVICE}"
-            download.lost[why].append(file)
+            why = f"{shown(clone)} ends with no login of the class"
+            download.lost[f"{why}. If this is a team, {ADVICE}"].append(file)
             continue
         if clone not in dates:
             is_folder = (download.source / clone).is_dir()

@@ -385,11 +385,3 @@ def test_an_export_after_an_interrupted_run_names_what_is_not_graded(term):
     term.left = 9
     term.grade()
     assert [one["points"] for one in table(term.exported("grades.csv"))] == ["39.0", "39.0"]
-
-
-def test_an_export_applies_changed_settings_at_once(term):
-    term.put("ada", 0.5)
-    term.grade()
-    term.write("overrides.csv", "student,exercise,points,reason", f"ada,{NAMES[0]},0,no")
-    (ada,) = table(term.exported("grades.csv"))
-    assert ada["points"] == "17.0"

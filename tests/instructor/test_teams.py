@@ -61,7 +61,7 @@ def test_a_line_that_makes_no_sense_is_refused_with_its_number(term, line, word)
 
 
 def test_groups_of_course_systems_are_teams(tmp_path):
-    """Gradescope names several submitters, Moodle's worksheet has a column."""
+    """Gradescope names several submitters; the tests of downloads have Moodle's groups."""
     files = {name: {f"{CH1}.py": b"0.5 "} for name in ("ada", "ben")}
     folder = downloads.gradescope(tmp_path / "g", files, {})
     metadata = folder / "submission_metadata.yml"
@@ -77,11 +77,3 @@ def test_groups_of_course_systems_are_teams(tmp_path):
     alone = downloads.gradescope(tmp_path / "h", files, {})
     collect("gradescope", alone, tmp_path / "in")
     assert teams.read_text().splitlines()[1:] == [own[1], f"90,owls,{CH2}"]
-    worksheet = downloads.moodle(tmp_path / "m.zip", files, {})
-    first, *rest = worksheet.read_text("utf-8-sig").splitlines()
-    worksheet.write_text("\n".join([f"{first},Gruppe", *(f"{line},Falcons" for line in rest)]))
-    group = {f"Falcons_12345_assignsubmission_file/{CH1}.py": "0.5 "}
-    source = downloads.write_zip(tmp_path / "m.zip", group)
-    found = collect("moodle", source, tmp_path / "in2", "--roster", worksheet)
-    assert found.count == {"77": "0.5 ", "78": "0.5 "}, "the same people as from Gradescope"
-    assert (tmp_path / "in2" / "teams.csv").read_text().count("Falcons") == 2
