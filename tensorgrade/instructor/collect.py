@@ -361,4 +361,6 @@ def write_extensions(made: Collected, extended: dict[str, str]) -> list[str]:
     if new or path.is_file():
         kept = [[line[column] for column in EXTENSION_COLUMNS] for line in lines]
         write_file(path, in_csv(EXTENSION_COLUMNS, kept + new).encode())
-    return [f"extensions in {path.name}: {named(sorted(later))}"] if later else []
+    if not later:
+        return []
+    return [f"extensions from the worksheet, now in {path.name}: {named(sorted(later))}"]

@@ -40,7 +40,7 @@ def safe(name: str) -> str:
     >>> safe("CON"), safe("nul.txt"), safe("a:b"), safe("ada. "), safe("../ada"), safe(".hidden")
     ('_CON', '_nul.txt', 'a_b', 'ada', '_._ada', '_hidden')
     >>> safe("Ada Lovelace_1"), safe("Teams.csv"), safe("a" * 300 + ".py")[-15:]
-    ('Ada Lovelace_1', '_Teams.csv', 'aa~98d1cab3.py')
+    ('Ada Lovelace_1', '_Teams.csv', 'aaa~c842e6b0.py')
     """
     plain = UNSAFE.sub("_", name).strip()
     if plain.startswith("."):

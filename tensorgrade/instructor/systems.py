@@ -23,7 +23,7 @@ from .worksheet import DRAFT, DUE, IDENTIFIER, STATUS, SUBMITTED_AT, number_of
 
 ADVICE = "write its members into teams.csv in SUBMITTED"
 TEXTS = "submitted only an online text or link, which is not collected"
-DRAFTS = "only have a draft that is not submitted"
+DRAFTS = "have only a draft, which is not collected"
 
 # The default group has no number.
 MOODLE = re.compile(

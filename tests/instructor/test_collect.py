@@ -191,7 +191,7 @@ def test_drafts_and_learners_without_a_submission_are_named(tmp_path):
     lines[1] = lines[1].replace("Submitted for grading", "Draft (not submitted)")
     roster.write_text("\n".join([*lines, "Participant 9,Zoe,zoe@uni.edu,No submission,,100,,,,"]))
     found = collect("moodle", source, tmp_path / "in", "--roster", roster)
-    assert "only have a draft that is not submitted: ada@uni.edu" in found.said
+    assert "have only a draft, which is not collected: ada@uni.edu" in found.said
     assert "submitted nothing: zoe@uni.edu" in found.said and len(found.count) == 2
 
 

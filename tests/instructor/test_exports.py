@@ -144,15 +144,7 @@ def test_a_german_worksheet_with_other_separators_stays_in_its_form(moodle):
         assert raw.startswith(f"{mark}ID{separator}Full name")
 
 
-def fill_in(term, cells: dict[str, tuple[str, str]]) -> None:
-    """Write a grade and a comment into the worksheet's rows of these participants."""
-    lines = term.worksheet.read_text(encoding="utf-8-sig").splitlines()
-    for at, line in enumerate(lines):
-        for number, (grade, comment) in cells.items():
-            if line.startswith(f"Participant {number},"):
-                start, _, end = line.partition(",100.00")
-                lines[at] = f"{start.rpartition(',')[0]},{grade},100.00{end}{comment}"
-    term.worksheet.write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
+GIVEN = "@uni.edu,Submitted for grading,,100.00,Yes,-,-,"
 
 
 def test_what_changes_is_shown_and_typed_cells_are_refused(moodle):
@@ -160,9 +152,10 @@ def test_what_changes_is_shown_and_typed_cells_are_refused(moodle):
     first = to_moodle(moodle)
     assert notes_in(moodle.said, "grades of 4 change, 0 fall")
     told = first[0]["Feedback comments"].replace("<br>", "<br />")
-    fill_in(moodle, {"12345": ("100.00", f'"<p>{told}</p>"'), "99": ("0.00", "")})
+    ours = GIVEN.replace(",,", ",100.00,", 1) + f'"<p>{told}</p>"'
+    worksheet(moodle, (f"ada{GIVEN}", f"ada{ours}"))
     assert to_moodle(moodle) == first and notes_in(moodle.said, "grades of 0 change, 0 fall")
-    fill_in(moodle, {"12346": ("55.00", "See me")})
+    worksheet(moodle, (f"bao{GIVEN}", "bao" + GIVEN.replace(",,", ",55.00,", 1) + "See me"))
     asked = ("--format", "moodle", "--roster", moodle.worksheet)
     said = " ".join(moodle.use("export", *asked, refused=True).split())
     assert "bao@uni.edu: Grade 55.00 (ours: 50.0); bao@uni.edu: Feedback comments See me" in said

@@ -84,7 +84,7 @@ def test_a_users_own_due_date_counts(term):
 
     files = {name: {f"{CH1}.py": f"1.0 {name}".encode()} for name in ("ada", "ben", "cleo")}
     said = from_moodle(term, files, LATE, "--chapter", CH1, edit=edit)
-    assert "extensions in extensions.csv: ben@uni.edu, cleo@uni.edu" in said
+    assert "extensions from the worksheet, now in extensions.csv: ben@uni.edu, cleo@uni.edu" in said
     points = term.points()
     assert points["cleo@uni.edu"] == points["ben@uni.edu"] == MOST > points["ada@uni.edu"]
 
