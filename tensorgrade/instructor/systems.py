@@ -54,9 +54,9 @@ def moodle(download: Download) -> Iterator[File]:
         rows = [own] if own and is_called(own, name, group) else group
         people = tuple(row.person for row in rows) or download.members(name)
         if not people:
-            why = f", where {match['id']} is {called(own.person)}" if own else ""
-            who = f"{shown(name)} is neither a person nor a group of the worksheet{why}"
-            download.lost[f"{who}. If {shown(name)} is a group, {ADVICE}"].append(file)
+            why = f" (number {match['id']} is {called(own.person)})" if own else ""
+            who = f"the worksheet has no person and no group named {shown(name)}{why}"
+            download.lost[f"{who}. If this is a group, {ADVICE}"].append(file)
         elif match["kind"] != "file":
             download.others[TEXTS].extend(people if match["kind"] == "onlinetext" else ())
         elif any(DRAFT.match(row.cells.get(STATUS, "")) for row in rows):
@@ -127,7 +127,7 @@ def canvas(download: Download) -> Iterator[File]:
                 yield replace(mine, turn=int(number), late=bool(late), team=team)
             elif other := people.find("canvas_id", user):
                 why = f"{shown(who)} has the number {user} of {called(other)}"
-                download.lost[f"{why}. If {shown(who)} is a group, {ADVICE}"].append(file)
+                download.lost[f"{why}. If this is a group, {ADVICE}"].append(file)
             else:
                 why = f"it is unclear which number of {shown(who)} is a person's"
                 download.lost[f"{why}; give the gradebook"].append(file)

@@ -96,13 +96,13 @@ WHOSE: dict[str, tuple[str, dict[str, str | bytes], str, dict[str, str], bool, t
         "moodle", {moodle("Ada Lovelace", 2): "eve's", moodle("Cleo", 3): "cleo's"},
         f"{SHEET}Participant 1,Ada Lovelace,ada@x,\nParticipant 2,Eve,eve@x,\n"
         "Participant 3,Cleo,cleo@x,\n", {"cleo@x": "cleo's"}, True,
-        ("Ada Lovelace is neither a person nor a group of the worksheet, where 2 is Eve (eve@x)",
+        ("no person and no group named Ada Lovelace (number 2 is Eve (eve@x))",
          "submitted nothing: ada@x, eve@x"),
     ),
     "a name without letters is nobody's group": (
         "moodle", {moodle("~", 9): "1", moodle("Cleo", 2): "2"},
         f"{SHEET}Participant 1,Ada,ada@x,\nParticipant 2,Cleo,cleo@x,\n", {"cleo@x": "2"}, True,
-        ("~ is neither a person nor a group",),
+        ("no person and no group named ~",),
     ),
     "names that Moodle changes": (
         "moodle", {moodle("Ada Maria Lind", 1): "1", moodle("Cleo Marsh", 2): "2",

@@ -87,15 +87,3 @@ def test_a_users_own_due_date_counts(term):
     assert "extensions from the worksheet, now in extensions.csv: ben@uni.edu, cleo@uni.edu" in said
     points = term.points()
     assert points["cleo@uni.edu"] == points["ben@uni.edu"] == MOST > points["ada@uni.edu"]
-
-
-def test_a_learner_may_be_called_like_one_of_our_files(term):
-    """On Gradescope learners choose their own id."""
-    files = {name: {f"{CH1}.py": f"1.0 {name}".encode()} for name in ("ada", "eve")}
-    source = downloads.gradescope(term.folder / "g", files, {})
-    metadata = source / "submission_metadata.yml"
-    metadata.write_text(metadata.read_text().replace("'78'", "teams.csv"))
-    collect(term, "gradescope", source)
-    rows = term.grade().rows
-    assert {student for student, *_ in rows} == {"77", "_teams.csv"}
-    assert all(row["status"] == "passed" for row in rows.values())
