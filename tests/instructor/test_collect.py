@@ -266,16 +266,6 @@ def test_times_of_the_worksheet_need_a_zone(tmp_path, when, options, lateness, t
     assert bool(found.files) == (time is not None)
 
 
-def test_an_unchanged_file_keeps_its_first_time(tmp_path):
-    other = {"ada": {PY: b"other"}}
-    later = {"ada": "Saturday, 16 January 2027, 11:59 PM"}
-    steps = [(ONE, {}, ""), (ONE, later, "16"), (ONE, LATE, "15"), (ONE, {}, "15"),
-             (ONE, later, "15"), (other, later, "16"), (ONE, {}, "")]  # fmt: skip
-    for files, when, day in steps:
-        found = from_moodle(tmp_path, files, when, zone="UTC")
-        assert found.time("ada@uni.edu", CH1)[8:10] == day
-
-
 SETTINGS = """
 [core]
     fsmonitor = touch {0}
@@ -350,6 +340,9 @@ NB = f"{CH1}.ipynb"
         ([(10, {NB: b"{}"}), (11, {PY: b"1"}), (10, {NB: b"{}"})], {PY: b"1"}, 11, [b"{}"]),
         ([(10, {NB: b"{}"}), (11, {PY: b"1"}), (12, {NB: b"{}"})], {NB: b"{}"}, 12, [b"{}", b"1"]),
         ([(12, {PY: b"2", NB: b"{}"}), (11, {PY: b"2"})], {PY: b"2", NB: b"{}"}, 12, []),
+        # the same file keeps its first time
+        ([(11, {PY: b"1"}), (12, {PY: b"1"}), (10, {PY: b"1"}), (13, {PY: b"1"})],
+         {PY: b"1"}, 10, []),
         # a file that means nothing replaces none that counts
         ([(10, {PY: b"1"}), (11, {"a.pdf": b"2"})], {PY: b"1"}, 10, []),
         ([(10, {PY: b""}), (11, {"chapter1.py": b"1"})], {PY: b""}, 10, []),
