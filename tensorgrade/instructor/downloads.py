@@ -139,7 +139,8 @@ def commit_dates(clone: Path) -> dict[str, str]:
     """Return the date of the last commit of each file in a learner's clone; {} if unknown.
 
     The learner's machine sets these dates. A clone contains no date that a server has set. Its
-    `.git/config` can start programs, so git reads a copy without it, as git's manual advises.
+    `.git/config` can start programs, so git reads a copy without it, as git's manual advises, and
+    refuses a clone that belongs to another user.
     """
     own = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_NO_LAZY_FETCH": "1"}
     own |= {"PATH": os.environ.get("PATH", ""), "GIT_ALLOW_PROTOCOL": "file"}
