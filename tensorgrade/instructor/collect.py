@@ -339,9 +339,8 @@ def notes_on_times(made: Collected) -> list[str]:
     unknown = sum(one["result"].startswith(USED) and not one["submitted"] for one in lines)
     if not unknown:
         return []
-    count = plural(unknown, "file")
-    advice = "to set a time, write it into timestamp.txt in the chapter's folder"
-    return [f"the submission times of {count} are unknown, so they count as on time; {advice}"]
+    told = f"submission times of {plural(unknown, 'file')} are unknown, so they count as on time"
+    return [f"{told}; to set a time, write it into timestamp.txt in the chapter's folder"]
 
 
 def write_extensions(made: Collected, extended: dict[str, str]) -> list[str]:

@@ -59,11 +59,11 @@ class Download:
         Of an hour that clocks show twice, the first one counts. Raises CourseError for a time that
         is not understood.
         """
-        cell = row.cells.get(column, "")
-        local = read_date(cell) if cell not in ("", "-") else None
+        cell = row.cells.get(column, "").strip("-")
+        local = read_date(cell)
+        if local is None and (not cell or column == STATUS):
+            return ""
         if local is None:
-            if cell in ("", "-") or column == STATUS:
-                return ""
             where = f"the roster {self.roster.path}, line {row.line}"
             raise CourseError(f"{where}: the date {cell!r} in {column!r} is not understood")
         if not self.zone:

@@ -31,7 +31,6 @@ CANVAS = (
     *("integration id", "root account", "section"),
 )
 KEPT = (*IDENTIFYING, *CANVAS, IDENTIFIER)  # course systems find people by these cells
-CANVAS_EXCUSED = "EX"
 New = dict[int, str]  # the new cells of a learner's line, by place
 
 
@@ -201,17 +200,16 @@ def moodle_csv(what: Export) -> list[Path]:
     """
     chapter, people, roster = what.only(), what.people(), what.roster
     roster.check_worksheet()
-    can, width = fillable(what), len(roster.header)
+    can = fillable(what)
     lines: dict[str, list[str]] = {}
     new: dict[str, New] = {}
     for row in roster.rows:
         student = escaped(row.person["student"])
-        lines[student] = [cell_at(row.raw, at) for at in range(width)]
+        lines[student] = [cell_at(row.raw, at) for at in range(len(roster.header))]
         if student not in people:
             continue
         if row.cells.get("grade can be changed", "").casefold() in NO:
-            told = f"Moodle does not allow to change the grade of {people[student].name}"
-            what.notes.append(f"{told}; it stays")
+            what.notes.append(f"Moodle does not allow to change the grade of {student}; it stays")
             continue
         by = scale(what, chapter, row.cells[MAXIMUM]) if GRADE in can else 1.0
         points = scaled_points(people[student].rows, chapter, by, "")
@@ -282,7 +280,7 @@ def canvas_csv(what: Export) -> list[Path]:
         for student, line in lines.items():
             line.append(cell_at(rows[student], place))
             if student in people and (graded := people[student].chapters.get(chapter.name)):
-                new[student][len(header)] = scaled_points(graded, chapter, by, CANVAS_EXCUSED)
+                new[student][len(header)] = scaled_points(graded, chapter, by, "EX")
         header.append(roster.header[place] if place >= 0 else chapter.title)
         possible.append(most)
     what.note_unlisted(people)

@@ -41,8 +41,7 @@ def store(
     time. is_older: what is there is newer although a time is unknown. An earlier folder is moved to
     `.replaced`. Raises NotWritten.
     """
-    links = [part for part in (folder, folder.parent) if part.is_symlink()]
-    if links:
+    if folder.is_symlink() or folder.parent.is_symlink():
         raise NotWritten("has a link in its path")
     at = submission_time(folder)[0]
     try:
