@@ -29,7 +29,7 @@ import nbformat
 from openpyxl import load_workbook
 
 from tensorgrade.author.sample import assemble, choose, student_name
-from tensorgrade.instructor.folder_names import safe
+from tensorgrade.instructor.people import safe
 from tensorgrade.instructor.results import Results, rows_of
 from tensorgrade.project import Project
 

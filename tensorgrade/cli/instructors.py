@@ -141,9 +141,9 @@ def collect(
     from rich.console import Console
 
     from ..instructor.collect import collect as sort_download
-    from ..instructor.collected import table
-    from ..instructor.people import copy_of, read_people
+    from ..instructor.people import read_people
     from ..instructor.roster import read_roster
+    from ..instructor.submitted_folder import copy_of, table
     from ..project import find_project
     from ..views.words import plural
 
@@ -162,8 +162,7 @@ def collect(
     unchanged = f", {same} as before" if same else ""
     console.print(f"{count} {done} to {submitted}{unchanged}", markup=False, soft_wrap=True)
     if found.lost:
-        problems = plural(len(found.lost), "problem")
-        console.print(f"submissions lost to {problems}: see the notes above")
+        console.print("some submissions are not collected; see the notes above")
         raise typer.Exit(1)
 
 
@@ -299,11 +298,11 @@ def explain(
 
     from ..attempts.setup import Setup
     from ..built import refuse_unbuilt
-    from ..instructor.collected import where_files_went
     from ..instructor.explain import explain as gather
     from ..instructor.explain import for_learner, print_explanation
     from ..instructor.exporting import not_released
     from ..instructor.grader import Grader
+    from ..instructor.submitted_folder import where_files_went
     from ..lateness import is_released
     from ..project import find_project
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from ..course import Chapter, Course, CourseError
 from ..folders import write_file
 from ..sources.finding import PEOPLE, named
+from ..sources.submitted_files import escaped
 from ..views.words import plural
-from .folder_names import safe
-from .people import People, read_people
+from .people import People, read_people, safe
 from .people import Person as Known
 from .report.page import Person, people_of
 from .results import Results, rows_of
@@ -67,6 +67,12 @@ class Export:
         chapter = self.only()
         rows = [row for row in self.addressed() if row["chapter"] == chapter.name]
         return people_of(rows, chapter.points)
+
+    def note_unlisted(self, students: Collection[str]) -> None:
+        """Add a note on graded learners who are missing from the course system's list."""
+        listed = {escaped(row.person["student"]) for row in self.roster.rows}
+        if missing := sorted(set(students) - listed):
+            self.notes.append(f"not on the roster, so not in the file: {named(missing)}")
 
 
 def people_in(out: Path, roster: Roster) -> People:

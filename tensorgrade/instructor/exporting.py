@@ -15,15 +15,13 @@ from ..lateness import in_zone, is_released
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
 from .export_rows import Export, counted_rows, people_in, write
-from .folder_names import safe
-from .gradebooks import canvas_csv, moodle_csv, note_unlisted
+from .gradebooks import canvas_csv, moodle_csv
+from .people import safe
 from .report.page import PAGES, STATES, Person, people_of
 from .roster import Roster
 from .rules import total
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, number_of
-
-PAGES_FOLDER = "pages"
 
 
 def export(
@@ -193,17 +191,16 @@ def terms_in(what: Export) -> dict[str, Term]:
 
 def learners_pages(what: Export) -> list[Path]:
     """Write one page for each learner, as a single file that shows no other learner."""
-    folder = what.folder / PAGES_FOLDER
+    folder = what.folder / "pages"
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
     paths, terms = [], terms_in(what)
     for student, person in people_of(what.addressed(), 0).items():
         name = safe(student).encode("utf-8", "replace").decode()
-        names = chain([name], (f"{name}-{number}" for number in count(2)))
-        free = next(one for one in names if not (folder / f"{one}.html").exists())
-        page = page_of(person, what.course, terms.get(student), what.lessons)
-        paths += write(folder / f"{free}.html", page)
+        wishes = chain([name], (f"{name}-{number}" for number in count(2)))
+        path = next(p for one in wishes if not (p := folder / f"{one}.html").exists())
+        paths += write(path, page_of(person, what.course, terms.get(student), what.lessons))
     return paths
 
 
@@ -240,7 +237,7 @@ def moodle_feedback(what: Export) -> list[Path]:
                 page = page_of(people[student], what.course, lessons=what.lessons)
                 place = f"{name}_{number}_assignsubmission_file_/{chapter.name}.html"
                 archive.writestr(place, page.encode("utf-8", "replace"))
-    note_unlisted(what, people.keys())
+    what.note_unlisted(people)
     return [path]
 
 

@@ -7,32 +7,31 @@ OUT/export/. Without `--overwrite`, nothing is written over typed cells, or if m
 import codecs
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
 from math import inf
 from pathlib import Path
 
 from ..course import Chapter, CourseError
-from ..sources.finding import named
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
-from .collected import brief
 from .export_rows import Export, write
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import Person, people_of
-from .roster import IDENTIFYING, Row
+from .roster import IDENTIFYING
 from .rules import total
-from .worksheet import IDENTIFIER, NO
+from .submitted_folder import brief
+from .worksheet import IDENTIFIER, NO, english
 
 MOST_TOLD = 10
 GRADE, COMMENT, MAXIMUM = "grade", "feedback comments", "maximum grade"
-KEPT = (*IDENTIFYING, IDENTIFIER)  # Moodle finds people by these cells
 CANVAS = (
     *("student", "lastname", "firstname", "id", "sis user id", "sis login id"),
     *("integration id", "root account", "section"),
 )
-CANVAS_EXCUSED = "EX"
+KEPT = (*IDENTIFYING, *CANVAS, IDENTIFIER)  # course systems find people by these cells
+New = dict[int, str]  # the new cells of a learner's line, by place
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Cell:
     column: str
     now: str
     before: str
-    new: object
+    new: str
 
     @property
     def was(self) -> float | None:
@@ -56,21 +55,19 @@ class Cell:
         return as_number(self.before) if now is None else now
 
     @property
-    def changes(self) -> bool:
-        """Return True if the grade becomes another one."""
-        return not same_cell("" if self.was is None else f"{self.was}", str(self.new))
-
-    @property
     def falls(self) -> bool:
         """Return True if the grade becomes lower."""
-        new = as_number(str(self.new))
-        return self.changes and new is not None and self.was is not None and new < self.was
+        new = as_number(self.new)
+        return new is not None and self.was is not None and new < self.was - CLOSE
 
     @property
     def is_typed(self) -> bool:
         """Return True if a person filled it in."""
-        ours = (str(self.new), self.before)
-        return self.now not in ("", "-") and not any(same_cell(self.now, one) for one in ours)
+        is_ours = same_cell(self.now, self.new) or same_cell(self.now, self.before)
+        return self.now not in ("", "-") and not is_ours
+
+
+CLOSE = 0.006  # Moodle rounds grades
 
 
 def as_number(cell: str) -> float | None:
@@ -89,22 +86,46 @@ def same_cell(one: str, other: str) -> bool:
     """
     first, second = as_number(one), as_number(other)
     if first is not None and second is not None:
-        return abs(first - second) < 0.006
+        return abs(first - second) < CLOSE
     bare = (re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell))) for cell in (one, other))
     return next(bare) == next(bare)
 
 
-def check_cells(what: Export, cells: list[Cell]) -> None:
-    """Add a note on what changes.
+def filled_in(
+    what: Export,
+    header: Sequence[str],
+    lines: dict[str, list[str]],
+    new: dict[str, New],
+    earlier: Iterable[Path],
+) -> list[list[object]]:
+    """Return a list's lines with new cells, and add notes on what changes.
 
-    Raises CourseError, without --overwrite, for typed cells and if over a tenth of the grades fall.
+    Other cells are unchanged, but a spreadsheet finds no formula in them. lines, new: by learner.
+    earlier: our files. Raises CourseError, without --overwrite, for typed cells and if over a tenth
+    of the grades fall.
     """
-    grades = [one for one in cells if one.column.casefold() != COMMENT]
-    falling = [one for one in grades if one.falls]
-    some = ", ".join(f"{one.who} {one.was:g} → {one.new}" for one in falling[:MOST_TOLD])
-    changed = sum(one.changes for one in grades)
+    columns = english(header)
+    key = columns.index(IDENTIFIER if IDENTIFIER in columns else "id")
+    ours, cells, grades = earlier_cells(earlier, columns[key]), [], []
+    for student, own in new.items():
+        line = lines[student]
+        for at, value in own.items():
+            before = ours[line[key]].get(title(columns[at]), "")
+            cells.append(Cell(student, header[at], line[at].strip(), before, value))
+            grades += cells[-1:] if columns[at] != COMMENT else []
+    check_cells(what, cells, grades)
+    kept = [column in KEPT for column in columns]
+    return [
+        [own.get(at, cell if kept[at] else harmless(cell)) for at, cell in enumerate(line)]
+        for student, line in lines.items()
+        for own in [new.get(student, {})]
+    ]
+
+
+def check_cells(what: Export, cells: list[Cell], grades: list[Cell]) -> None:
+    """Add a note on what changes. Raises CourseError as `filled_in` does."""
     typed = [
-        f"{one.who}: {one.column} {brief(one.now)} (ours: {brief(str(one.new))})"
+        f"{one.who}: {one.column} {brief(one.now)} (ours: {brief(one.new)})"
         for one in cells
         if one.is_typed
     ]
@@ -112,38 +133,32 @@ def check_cells(what: Export, cells: list[Cell]) -> None:
         more = f"; and {len(typed) - MOST_TOLD} more" if len(typed) > MOST_TOLD else ""
         why = f"people typed these cells: {'; '.join(typed[:MOST_TOLD])}{more}"
         raise CourseError(f"{why}. Nothing is written; --overwrite replaces them")
+    falling = [one for one in grades if one.falls]
+    some = ", ".join(f"{one.who} {one.was:g} → {one.new}" for one in falling[:MOST_TOLD])
     if 10 * len(falling) > len(grades) and not what.overwrite:
         why = f"grades of {len(falling)} of {len(grades)} would fall: {some}"
         raise CourseError(f"{why}. Nothing is written; if this is right, give --overwrite")
+    before = ["" if one.was is None else f"{one.was}" for one in grades]
+    changed = sum(not same_cell(one.new, was) for one, was in zip(grades, before, strict=True))
     told = f"grades of {changed} change, {len(falling)} fall"
     what.notes.append(f"{told}: {some}" if some else told)
 
 
 def earlier_cells(paths: Iterable[Path], key: str) -> dict[str, dict[str, str]]:
-    """Return the cells in our earlier files, by the cell of a key column and by lower-case column.
-
-    Canvas adds a number to the name of a new column, which is left out here.
-    """
+    """Return the cells in our earlier files, by the cell of a key column and by column."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for path in filter(Path.is_file, paths):
         (_, header), *lines = lines_of(path)
-        names = [title(name).casefold() for name in header]
+        names = list(map(title, english(header)))
         for _, line in lines:
             own = dict(zip(names, line, strict=False))
-            found[own[key]] |= own
+            found[own.get(key, "")] |= own
     return found
 
 
 def title(column: str) -> str:
-    """Return the name of a column without Canvas' number."""
+    """Return the name of a column without the number that Canvas adds to it."""
     return re.sub(r" \(\d+\)$", "", column)
-
-
-def note_unlisted(what: Export, students: Collection[str]) -> None:
-    """Add a note on graded learners who are missing from the course system's list."""
-    listed = {escaped(row.person["student"]) for row in what.roster.rows}
-    if missing := sorted(set(students) - listed):
-        what.notes.append(f"not on the roster, so not in the file: {named(missing)}")
 
 
 def scale(what: Export, chapter: Chapter, most: str) -> float:
@@ -164,16 +179,14 @@ def scale(what: Export, chapter: Chapter, most: str) -> float:
     return number / chapter.points
 
 
-def scaled_points(rows: list[dict], chapter: Chapter, by: float = 1.0) -> float | None:
-    """Return a learner's points times a factor; None if everything is excused.
+def scaled_points(rows: list[dict], chapter: Chapter, by: float, excused: str) -> str:
+    """Return a learner's points times a factor; another text if everything is excused.
 
     If some exercises are excused, the others are worth the chapter's full points.
     """
-    excused = sum(row["override"]["of"] for row in rows if row.get("override"))
-    excused -= sum(row["max_points"] for row in rows if row.get("override"))
-    if excused >= chapter.points:
-        return None
-    return round(by * total(rows) * chapter.points / (chapter.points - excused), 6)
+    decided = [row for row in rows if row.get("override")]
+    counts = chapter.points - sum(row["override"]["of"] - row["max_points"] for row in decided)
+    return str(round(by * total(rows) * chapter.points / counts, 6)) if counts > 0 else excused
 
 
 # --- Moodle --------------------------------------------------------------------------------------
@@ -185,39 +198,40 @@ def moodle_csv(what: Export) -> list[Path]:
     Grades are out of each row's Maximum grade. Raises CourseError for another roster, and if there
     is nothing to fill in.
     """
-    chapter, people = what.only(), what.people()
-    what.roster.check_worksheet()
-    path = what.folder / f"moodle-{chapter.name}.csv"
-    roster, can = what.roster, fillable(what)
-    earlier = earlier_cells([path], roster.header[0].casefold())
-    cells, lines = [], []
+    chapter, people, roster = what.only(), what.people(), what.roster
+    roster.check_worksheet()
+    can = fillable(what)
+    lines: dict[str, list[str]] = {}
+    new: dict[str, New] = {}
     for row in roster.rows:
-        student, line = escaped(row.person["student"]), []
-        new = filled_in(what, chapter, people[student], row.cells) if student in people else {}
-        for column, name, now in zip(roster.columns, roster.header, row.raw, strict=False):
-            if column in can and column in new:
-                before = earlier[row.raw[0]].get(name.casefold(), "")
-                cells.append(Cell(student, column, now.strip(), before, new[column]))
-                line.append(new[column])
-            else:
-                line.append(now if column in KEPT else harmless(now))
-        lines.append(line)
-    check_cells(what, cells)
-    note_unlisted(what, people.keys())
+        student = escaped(row.person["student"])
+        lines[student] = [cell_at(row.raw, at) for at in range(len(roster.header))]
+        if student not in people:
+            continue
+        if row.cells.get("grade can be changed", "").casefold() in NO:
+            what.notes.append(f"Moodle does not allow to change the grade of {student}; it stays")
+            continue
+        by = scale(what, chapter, row.cells[MAXIMUM]) if GRADE in can else 1.0
+        points = scaled_points(people[student].rows, chapter, by, "")
+        cells = {GRADE: points, COMMENT: feedback(people[student])}
+        new[student] = {place: cells[name] for name, place in can.items()}
+    path = what.folder / f"moodle-{chapter.name}.csv"
+    filled = filled_in(what, roster.header, lines, new, [path])
+    what.note_unlisted(people)
     given = roster.path.read_bytes()
-    text = as_csv(roster.header, lines, separator_of(given.decode("utf-8-sig")))
+    text = as_csv(roster.header, filled, separator_of(given.decode("utf-8-sig")))
     return write(path, f"\ufeff{text}" if given.startswith(codecs.BOM_UTF8) else text)
 
 
-def fillable(what: Export) -> list[str]:
-    """Return the columns to fill in. Raises CourseError if there are none.
+def fillable(what: Export) -> dict[str, int]:
+    """Return the columns to fill in, with their places. Raises CourseError if there are none.
 
     An assignment with a scale has no maximum grade, and its grades are words.
     """
     columns = what.roster.columns
-    can = [name for name in (GRADE, COMMENT) if name in columns]
+    can = {name: columns.index(name) for name in (GRADE, COMMENT) if name in columns}
     if GRADE in can and MAXIMUM not in columns:
-        can.remove(GRADE)
+        del can[GRADE]
         what.notes.append("the worksheet has no maximum grade, as with a scale, so grades stay")
     if COMMENT not in can:
         what.notes.append("the worksheet has no column of feedback comments, so none are written")
@@ -225,18 +239,6 @@ def fillable(what: Export) -> list[str]:
         there = ", ".join(what.roster.header)
         raise CourseError(f"the worksheet has no column that can be filled in; it has {there}")
     return can
-
-
-def filled_in(
-    what: Export, chapter: Chapter, person: Person, cells: dict[str, str]
-) -> dict[str, object]:
-    """Return the new values of a learner's row, by column; {} if Moodle does not allow a change."""
-    if cells.get("grade can be changed", "").casefold() in NO:
-        what.notes.append(f"Moodle does not allow to change the grade of {person.name}; it stays")
-        return {}
-    by = scale(what, chapter, cells[MAXIMUM]) if MAXIMUM in cells else 1.0
-    points = scaled_points(person.rows, chapter, by)
-    return {GRADE: "" if points is None else points, COMMENT: feedback(person)}
 
 
 def feedback(person: Person) -> str:
@@ -265,48 +267,25 @@ def canvas_csv(what: Export) -> list[Path]:
     if "id" not in roster.columns or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
     people = people_of(what.addressed(), 0)
-    rows = {escaped(row.person["student"]): row for row in roster.rows}
+    rows = {escaped(row.person["student"]): row.raw for row in roster.rows}
     if what.section:
-        rows = {student: row for student, row in rows.items() if student in people}
+        rows = {student: raw for student, raw in rows.items() if student in people}
     at = [n for n, column in enumerate(roster.columns) if column in CANVAS]
     header, possible = [roster.header[n] for n in at], ["    Points Possible", *[""] * len(at[1:])]
-    lines: list[list[object]] = [[cell_at(row.raw, n) for n in at] for row in rows.values()]
-    cells = []
+    lines = {student: [cell_at(raw, n) for n in at] for student, raw in rows.items()}
+    new: dict[str, New] = defaultdict(dict)
     for chapter, place in canvas_columns(what):
+        most = cell_at(roster.possible, place) or f"{chapter.points:g}"
+        by = scale(what, chapter, most)
+        for student, line in lines.items():
+            line.append(cell_at(rows[student], place))
+            if student in people and (graded := people[student].chapters.get(chapter.name)):
+                new[student][len(header)] = scaled_points(graded, chapter, by, "EX")
         header.append(roster.header[place] if place >= 0 else chapter.title)
-        possible.append(cell_at(roster.possible, place) or f"{chapter.points:g}")
-        by = scale(what, chapter, possible[-1])
-        column = canvas_cells(what, chapter, place, header[-1], by, rows, people)
-        for line, cell in zip(lines, column, strict=True):
-            line.append(harmless(cell.now) if cell.new is None else cell.new)
-        cells += [cell for cell in column if cell.new is not None]
-    check_cells(what, cells)
-    note_unlisted(what, people.keys())
-    return write(what.folder / f"{name}.csv", as_csv(header, [possible, *lines]))
-
-
-def canvas_cells(
-    what: Export,
-    chapter: Chapter,
-    place: int,
-    column: str,
-    by: float,
-    rows: dict[str, Row],
-    people: dict[str, Person],
-) -> list[Cell]:
-    """Return a cell of a chapter's column for each row; `new` is None if nothing is graded.
-
-    place: of the column in the gradebook. by: the factor of points. rows: by learner.
-    """
-    earlier, cells = earlier_cells(sorted(what.folder.glob("canvas*.csv")), "id"), []
-    for student, row in rows.items():
-        new: object = None
-        if student in people and (graded := people[student].chapters.get(chapter.name)):
-            points = scaled_points(graded, chapter, by)
-            new = CANVAS_EXCUSED if points is None else points
-        before = earlier[row.cells["id"]].get(title(column).casefold(), "")
-        cells.append(Cell(student, column, cell_at(row.raw, place), before, new))
-    return cells
+        possible.append(most)
+    what.note_unlisted(people)
+    filled = filled_in(what, header, lines, new, sorted(what.folder.glob("canvas*.csv")))
+    return write(what.folder / f"{name}.csv", as_csv(header, [possible, *filled]))
 
 
 def cell_at(cells: Sequence[str], at: int) -> str:
@@ -317,37 +296,33 @@ def cell_at(cells: Sequence[str], at: int) -> str:
 def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
     """Return the place of each chapter's column in the gradebook, -1 for a new one.
 
-    With --column there is only one chapter. Otherwise the column is named `title (number)`. Raises
-    CourseError if several columns are named like this, or if --column names none.
+    It is that of --column, for a single chapter, or is named `title (number)`. Raises CourseError
+    if several columns are named like this, or if --column names none.
     """
-    there, found = {row["chapter"] for row in what.rows}, []
+    there, header, found = {row["chapter"] for row in what.rows}, what.roster.header, []
     for chapter in [what.only()] if what.column else what.course.chapters:
-        if chapter.name in there:
-            place = place_of(what, [what.column] if what.column else [chapter.title, chapter.name])
-            found.append((chapter, place))
-            if place < 0:
-                told = "not in the gradebook yet, so Canvas will create an assignment"
-                advice = "`--chapter NAME` writes one chapter alone"
-                what.notes.append(f"{told}: {chapter.title}; {advice}")
+        if chapter.name not in there:
+            continue
+        names = [what.column] if what.column else [chapter.title, chapter.name]
+        places = [n for n, column in enumerate(header) if is_named(column, names)]
+        if len(places) > 1:
+            several = ", ".join(header[n] for n in places)
+            told = f"the gradebook has {len(places)} columns {names[0]}: {several}"
+            raise CourseError(f"{told}; choose with --column")
+        if not places and what.column:
+            known = ", ".join(one for one in header if one.casefold() not in CANVAS)
+            told = f"no column {names[0]}; it has {known or 'no assignments'}"
+            raise CourseError(f"the gradebook has {told}")
+        if not places:
+            told = "not in the gradebook yet, so Canvas will create an assignment"
+            advice = "`--chapter NAME` writes one chapter alone"
+            what.notes.append(f"{told}: {chapter.title}; {advice}")
+        found.append((chapter, places[0] if places else -1))
     return found
 
 
-def place_of(what: Export, names: list[str]) -> int:
-    """Return the place of the only column with one of these names or numbers; -1 without one.
-
-    Raises CourseError if there are several, or none although --column names one.
-    """
-    wanted, header, found = {name.casefold() for name in names}, what.roster.header, []
-    for at, column in enumerate(header):
-        number = column.removesuffix(")").rpartition(" (")[2]
-        if wanted & {column.casefold(), title(column).casefold(), number}:
-            found.append(at)
-    if len(found) > 1:
-        several = ", ".join(header[at] for at in found)
-        told = f"the gradebook has {len(found)} columns {names[0]}: {several}"
-        raise CourseError(f"{told}; choose with --column")
-    if what.column and not found:
-        there = ", ".join(one for one in header if one.casefold() not in CANVAS)
-        told = f"no column {names[0]}; it has {there or 'no assignments'}"
-        raise CourseError(f"the gradebook has {told}")
-    return found[0] if found else -1
+def is_named(column: str, names: list[str]) -> bool:
+    """Return True for a column of Canvas with one of these names or numbers."""
+    number = column.removesuffix(")").rpartition(" (")[2]
+    own = (column.casefold(), title(column).casefold(), number)
+    return any(name.casefold() in own for name in names)

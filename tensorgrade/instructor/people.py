@@ -8,41 +8,74 @@ name of a person's folder, `student`, never changes, and a number is given only 
 to one person. An address may be given to another person, so it counts only without an id.
 """
 
+import hashlib
 import re
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import unicodedata
+from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 
 from ..course import CourseError
 from ..folders import write_file
-from ..sources.finding import PEOPLE
-from ..sources.submitted_files import escaped
-from ..views.csv_cells import in_csv, plain, read_table
-from .folder_names import safe, same_folder
+from ..sources.finding import OURS, PEOPLE
+from ..sources.submitted_files import STAMP, escaped
+from ..views.csv_cells import in_csv, read_table
 from .roster import Person, Roster, read_roster
 
 IDS = ("login", "id_number", "canvas_id", "sid", "git")
 COLUMNS = ("number", "student", "name", "email", *IDS, "section")
+FOLDER = "folder"  # a key for names that some file systems treat as the same
+
+LONGEST_NAME = 180  # bytes; file systems allow 255, and numbers are added to names
+RESERVED = {STAMP, PEOPLE, *OURS}
+UNSAFE = re.compile(r'[/\\<>:"|?*\x00-\x1f\x7f\ud800-\udfff]')
+# Windows uses these names for devices, with any ending.
+DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(\.|$)", re.IGNORECASE)
+
+
+def safe(name: str) -> str:
+    """Return a short name for a file or folder that is allowed everywhere and is not reserved.
+
+    >>> safe("CON"), safe("nul.txt"), safe("a:b"), safe("ada. "), safe("../ada"), safe(".hidden")
+    ('_CON', '_nul.txt', 'a_b', 'ada', '_._ada', '_hidden')
+    >>> safe("Ada Lovelace_1"), safe("Teams.csv"), safe("a" * 300 + ".py")[-15:]
+    ('Ada Lovelace_1', '_Teams.csv', 'aaa~c842e6b0.py')
+    """
+    plain = UNSAFE.sub("_", name).strip()
+    if plain.startswith("."):
+        plain = f"_{plain[1:]}"
+    plain = plain.rstrip(". ")  # Windows drops these
+    if plain.casefold() in RESERVED or DEVICE.match(plain) or not plain:
+        plain = f"_{plain}"
+    if len(plain.encode()) > LONGEST_NAME:
+        start = plain.encode()[: LONGEST_NAME - 30].decode(errors="ignore")
+        digest = hashlib.sha256(plain.encode()).hexdigest()[:8]
+        plain = f"{start}~{digest}{Path(plain).suffix[:5]}"
+    return plain
+
+
+def same_folder(folder: str) -> str:
+    """Return a key that is equal for folders that some file systems treat as the same.
+
+    >>> same_folder("Ada") == same_folder("ada")
+    True
+    """
+    return unicodedata.normalize("NFC", folder).casefold()
 
 
 @dataclass
 class People:
     """The people of a class.
 
-    path: of people.csv. rows: all people. by: people by a column and its value in lower case.
-    folders: the folders that are there. taken: the names of people's folders. last: the last number
-    that was given.
+    path: of people.csv. folders: the names of the folders that are there. rows: all people. by:
+    people by a column and its value in lower case. last: the last number that was given.
     """
 
     path: Path
-    rows: list[Person] = field(default_factory=list)
-    by: dict[tuple[str, str], list[Person]] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
-    taken: set[str] = field(default_factory=set)
+    rows: list[Person] = field(default_factory=list)
+    by: dict[tuple[str, str], list[Person]] = field(default_factory=lambda: defaultdict(list))
     last: int = 0
 
     @property
@@ -50,10 +83,20 @@ class People:
         """The names of all folders."""
         return tuple(row["student"] for row in self.rows)
 
+    def matching(self, told: Person, *columns: str) -> list[tuple[str, Person]]:
+        """Return the people with one of these values in these columns, each with the column."""
+        return [
+            (column, one)
+            for column in columns
+            if (value := told.get(column, "").casefold())
+            for one in self.by.get((column, value), ())
+            if one[column].casefold() == value  # and not only earlier
+        ]
+
     def find(self, column: str, value: str) -> Person | None:
         """Return the only person with a value in a column."""
-        found = self.by.get((column, value.casefold()), []) if value else []
-        return found[0] if len(found) == 1 else None
+        found = self.matching({column: value}, column)
+        return found[0][1] if len(found) == 1 else None
 
     def in_section(self, section: str) -> frozenset[str]:
         """Return the people of a section as rows name them; none for "". Raises CourseError."""
@@ -61,18 +104,18 @@ class People:
             return frozenset()
         if not self.rows:
             raise CourseError("--section needs the class list; give it with --roster")
-        parts = {row["student"]: sections_of(row["section"].casefold()) for row in self.rows}
-        own = [student for student, names in parts.items() if section.casefold() in names]
+        wanted = section.casefold()
+        own = [row for row in self.rows if wanted in sections_of(row["section"].casefold())]
         if not own:
             known = sorted({row["section"] for row in self.rows if row["section"]})
             raise CourseError(f"there is no section {section}; {PEOPLE} has {', '.join(known)}")
-        return frozenset(map(escaped, own))
+        return frozenset(escaped(row["student"]) for row in own)
 
     def update(self, roster: Roster) -> None:
         """Add what a class list says, and set the person of each row. Raises CourseError."""
         lines: dict[str, int] = {}  # by a person's number
         # People with a known id come first, because an address may be given to a new person.
-        for row in sorted(roster.rows, key=lambda row: not self.with_ids(row.facts)):
+        for row in sorted(roster.rows, key=lambda row: not self.matching(row.facts, *IDS)):
             try:
                 row.person = self.add(row.facts)
                 first = lines.setdefault(row.person["number"], row.line)
@@ -80,15 +123,6 @@ class People:
                     raise ValueError(f"{called(row.person)} is in line {first} too")
             except ValueError as error:
                 raise CourseError(f"the roster {roster.path}, line {row.line}: {error}") from None
-
-    def with_ids(self, told: Person) -> list[tuple[str, Person]]:
-        """Return the people with one of these ids, each with its column."""
-        return [
-            (column, one)
-            for column in IDS
-            if told.get(column)
-            for one in self.by.get((column, told[column].casefold()), [])
-        ]
 
     def add(self, told: Person, folder: str = "") -> Person:
         """Add what is told about a person, new or known. Raises ValueError with a sentence.
@@ -109,49 +143,47 @@ class People:
         return person
 
     def known(self, told: Person) -> Person | None:
-        """Return the person who is told about; None for a new one. Raises ValueError."""
-        found = self.with_ids(told)
+        """Return the person who is told about; None for a new one.
+
+        Ids decide, then the address, then the name. Raises ValueError if it is unclear.
+        """
+        found = self.matching(told, *IDS)
         if others := [one for one in found if one[1] is not found[0][1]]:
             first, second = (f"{told[c]} is {called(one)}" for c, one in (found[0], others[0]))
             raise ValueError(f"this is one person here, but in {PEOPLE} {first} and {second}")
         if found:
             return found[0][1]
-        if told.get("email"):
-            return self.known_by("email", told)
         has_ids = any(told.get(column) for column in IDS)
-        return None if has_ids else self.known_by("name", told)
-
-    def known_by(self, column: str, told: Person) -> Person | None:
-        """Return the only person with this address or name. Raises ValueError if it is unclear."""
-        value = told[column].casefold()
-        found = [one for one in self.by.get((column, value), []) if one[column].casefold() == value]
-        if len(found) > 1:
-            both = f"{called(found[0])} and {called(found[1])}"
+        column = "email" if told.get("email") else "" if has_ids else "name"
+        persons = [one for _, one in self.matching(told, column)]
+        if not persons:
+            return None
+        person = persons[0]
+        if len(persons) > 1:
+            both = f"{called(person)} and {called(persons[1])}"
             raise ValueError(f"{told[column]} may be {both}; a column with an id is needed")
-        names = [words_of(one.get("name", "")) for one in (told, *found)]
-        if found and all(names) and not names[0] & names[1]:
-            why = f"was {called(found[0])} so far, and is {told['name']} here"
+        names = [set(re.findall(r"\w+", one.get("name", "").casefold())) for one in (told, person)]
+        if all(names) and not names[0] & names[1]:
+            why = f"was {called(person)} so far, and is {told['name']} here"
             raise ValueError(f"{told[column]} {why}; if this is one person, correct {PEOPLE}")
-        return found[0] if found else None
+        return person
 
-    def folder_for(self, told: Person, wanted: str = "") -> str:
+    def folder_for(self, told: Person, wanted: str) -> str:
         """Return the name of a new person's folder: that of a folder that is there, if possible."""
         facts = [value for column, value in told.items() if value and column != "section"]
         names = [safe(name) for name in ([wanted] if wanted else facts)]
-        free = [name for name in names if same_folder(name) not in self.taken]
-        there = [name for name in free if name in self.folders]
+        there = [name for name in names if name in self.folders]
         numbered = (f"{names[0]}_{number}" for number in count(2))
-        return next(n for n in chain(there, free, numbered) if same_folder(n) not in self.taken)
+        wishes = chain(there, names, numbered)
+        return next(name for name in wishes if (FOLDER, same_folder(name)) not in self.by)
 
     def index(self, person: Person) -> None:
         """Make a person known by all columns."""
-        self.taken.add(same_folder(person["student"]))
         self.last = max(self.last, int(person["number"]))
-        for column in COLUMNS[:-1]:
-            if value := person[column].casefold():
-                same = self.by.setdefault((column, value), [])
-                if person not in same:
-                    same.append(person)
+        values = {column: person[column].casefold() for column in COLUMNS[:-1]}
+        for key in (values | {FOLDER: same_folder(person["student"])}).items():
+            if key[1] and person not in self.by[key]:
+                self.by[key].append(person)
 
     def save(self) -> None:
         """Write people.csv. Raises CourseError."""
@@ -173,11 +205,6 @@ def sections_of(cell: str) -> list[str]:
     return [cell, *re.split(r"\s*[,;|]\s*(?:and\s+)?|\s+and\s+", cell)]
 
 
-def words_of(name: str) -> set[str]:
-    """Return the words of a name in lower case."""
-    return set(re.findall(r"\w+", name.casefold()))
-
-
 def read_people(folder: Path) -> People:
     """Return the people in the people.csv next to a folder; nobody without it.
 
@@ -187,14 +214,14 @@ def read_people(folder: Path) -> People:
     if folder.is_dir():
         people.folders = {path.name for path in folder.iterdir()}
     for line, cells in read_table(people.path, COLUMNS):
-        person = {column: plain(cells[column]) for column in COLUMNS}
+        person = {column: cells[column] for column in COLUMNS}
         where = f"{people.path}, line {line}"
         if not person["student"] or not person["number"].isdecimal():
             raise CourseError(f"{where}: a person needs a number and a student, the folder's name")
-        twice = [c for c in ("number", "student", *IDS) if people.find(c, person[c])]
-        if twice:
-            other = called(people.find(twice[0], person[twice[0]]) or person)
-            raise CourseError(f"{where}: the {twice[0]} {person[twice[0]]} is that of {other} too")
+        if twice := people.matching(person, "number", "student", *IDS):
+            column, other = twice[0]
+            told = f"the {column} {person[column]} is that of {called(other)} too"
+            raise CourseError(f"{where}: {told}")
         people.rows.append(person)
         people.index(person)
     return people
@@ -207,16 +234,3 @@ def class_of(folder: Path, roster: Path | None) -> People:
         people.update(read_roster(roster))
         people.save()
     return people
-
-
-@contextmanager
-def copy_of(submitted: Path) -> Iterator[Path]:
-    """Give a copy of SUBMITTED and people.csv, which is deleted afterwards."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, submitted.name)
-        if submitted.is_dir():
-            shutil.copytree(submitted, copy, symlinks=True)
-        people = submitted.absolute().parent / PEOPLE
-        if people.is_file():
-            shutil.copy(people, folder)
-        yield copy

@@ -21,11 +21,8 @@ FACTS = {
     "name": ("full name", "student", "name"),
     "section": ("section", "sections", "groups"),
 }
-COLUMN_OF = [(name, column) for name, columns in FACTS.items() for column in columns]
 SPLIT_NAMES = (("lastname", "firstname"), ("last name", "first name"), ("last_name", "first_name"))
-NAMES = FACTS["name"]
-IDENTIFYING = [column for name, column in COLUMN_OF if name != "section"]
-WANTED = [column for name, column in COLUMN_OF if name not in ("name", "section", "git")]
+IDENTIFYING = [column for name in FACTS if name != "section" for column in FACTS[name]]
 ROLES = ("role", "roles")
 STAFF = re.compile(r"\b(instructor|teacher|assistant|ta|reader|grader|staff|observer)s?\b", re.I)
 POSSIBLE = "points possible"  # a row in Canvas' gradebook
@@ -47,25 +44,16 @@ class Row:
     @cached_property
     def facts(self) -> Person:
         """What the row says about a person, by the names in FACTS."""
-        told = dict.fromkeys(FACTS, "")
-        for name, column in COLUMN_OF:
-            told[name] = told[name] or self.cells.get(column, "")
+        cells = self.cells
+        told = {
+            name: next(filter(None, (cells.get(column, "") for column in columns)), "")
+            for name, columns in FACTS.items()
+        }
         for last, first in SPLIT_NAMES:
-            name = f"{self.cells.get(first, '')} {self.cells.get(last, '')}".strip()
-            told["name"] = told["name"] or name
+            told["name"] = told["name"] or f"{cells.get(first, '')} {cells.get(last, '')}".strip()
         if "@" in told["login"] and not told["email"]:  # many systems use the address as login
             told["email"] = told["login"]
         return told
-
-    @property
-    def is_person(self) -> bool:
-        """Return True for a person. Canvas' lists have a row of points and one for tests."""
-        return any(self.facts.values()) and self.facts["name"].casefold() not in NO_PERSON
-
-    @property
-    def is_staff(self) -> bool:
-        """Return True if a role in the row says that the person teaches."""
-        return any(STAFF.search(self.cells.get(name, "")) for name in ROLES)
 
 
 @dataclass(frozen=True)
@@ -97,30 +85,30 @@ class Roster:
 
 
 def read_roster(path: Path | None) -> Roster:
-    """Return the class list in a CSV file; an empty one without a file. Raises CourseError."""
+    """Return the class list in a CSV file; an empty one without a file. Raises CourseError.
+
+    Canvas' lists also have a row of points and one for tests.
+    """
     if path is None:
         return Roster()
     (_, header), *lines = lines_of(path)
     columns = english(header)
     if not {*IDENTIFYING, IDENTIFIER} & set(columns):
         there = f"; it has {', '.join(header)}" if any(header) else ""
-        raise CourseError(f"the roster {path} has none of the columns {', '.join(WANTED)}{there}")
-    rows = [Row(number, line, by_column(columns, line)) for number, line in lines]
-    for row in rows:
-        for name in set(IDENTIFYING) - set(NAMES):
-            if "\n" in row.cells.get(name, ""):
-                told = f"{name!r} has a line break; is a quote missing?"
-                raise CourseError(f"the roster {path}, line {row.line}: {told}")
-    people = [row for row in rows if row.is_person]
-    learners = tuple(row for row in people if not row.is_staff)
+        wanted = ", ".join(IDENTIFYING)
+        raise CourseError(f"the roster {path} has none of the columns {wanted}{there}")
+    learners, staff = [], 0
+    for number, line in lines:
+        row = Row(number, line, by_column(columns, line))
+        if broken := [name for name, told in row.facts.items() if "\n" in told and name != "name"]:
+            told = f"{broken[0]!r} has a line break; is a quote missing?"
+            raise CourseError(f"the roster {path}, line {number}: {told}")
+        if any(STAFF.search(row.cells.get(name, "")) for name in ROLES):
+            staff += 1
+        elif any(row.facts.values()) and row.facts["name"].casefold() not in NO_PERSON:
+            learners.append(row)
     if not learners:
         raise CourseError(f"the roster {path} has a header, but no learners")
     possible = [line for _, line in lines if any(POSSIBLE in cell.casefold() for cell in line)]
-    return Roster(
-        path,
-        tuple(name.strip() for name in header),
-        tuple(columns),
-        learners,
-        len(people) - len(learners),
-        tuple(possible[0]) if possible else (),
-    )
+    names = tuple(name.strip() for name in header)
+    return Roster(path, names, tuple(columns), tuple(learners), staff, tuple(*possible[:1]))

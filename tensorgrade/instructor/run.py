@@ -3,6 +3,7 @@
 It may be interrupted and repeated at any time. Two runs into the same folder do no harm.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +26,6 @@ from ..views.words import plural
 from .class_terminal import graders_failed, print_changes, print_notes, say, with_progress
 from .decisions import read_extensions, read_rules, unknown_learners
 from .dependencies import digest_of
-from .groups import definition_in
 from .results import Attempt, Results
 from .rules import About, Row, changes
 from .submitted_folder import REPLACED
@@ -33,6 +33,7 @@ from .teams import Teams, read_teams
 from .workers import Workers, default_count, graded
 
 Attempts = Mapping[About, list[Attempt]]
+LONGEST_CODE = 6000  # characters
 
 
 @dataclass(frozen=True)
@@ -253,8 +254,10 @@ def verdicts_on(
 def row_of(verdict: Verdict, one: SubmittedFiles) -> Row:
     """Return a learner's row, with the code of a wrong answer without a known mistake."""
     row = replace(verdict, student=one.student).row()
-    code = definition_in(verdict.code, verdict.exercise) if verdict.group else ""
-    return row | {"code": code} if code else row
+    # The text is a learner's, so it is searched and never parsed.
+    definition = rf"^(?:def|class) {verdict.exercise}\b.*(?:\n(?:[ \t)\]}}#].*|))*"
+    found = re.findall(definition, verdict.code, re.MULTILINE) if verdict.group else []
+    return row | {"code": found[-1].strip()[:LONGEST_CODE]} if found else row
 
 
 def workers_for(contents: int, course: Course, run: Run) -> Workers:

@@ -9,20 +9,18 @@ A line without a chapter is about every chapter. A line on a chapter has priorit
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course
 from ..folders import write_file
-from ..lateness import read_time
 from ..sources.finding import TEAMS, named
 from ..sources.submitted_files import NOT_SUBMITTED, SubmittedFiles
 from ..views.csv_cells import in_csv, read_table
 from .decisions import each_line
+from .rules import About
 
 COLUMNS = ("student", "team", "chapter")
-About = tuple[str, str]  # student, chapter
 
 
 @dataclass(frozen=True)
@@ -44,68 +42,48 @@ class Teams:
         """
         own = {(one.student, one.chapter): one for one in submissions}
         students, chapters = {one.student for one in submissions}, {c for _, c in own}
-        notes = []
+        members, notes = defaultdict(list), []
+        for (student, chapter), team in sorted(self.of.items()):
+            members[team, chapter].append(student)
         if strangers := sorted({student for student, _ in self.of} - students):
             notes.append(
                 f"only {TEAMS} names {named(strangers)}, who have no folder. They get their team's "
                 "points; correct the file if a name is wrong"
             )
-        for (team, chapter), members in sorted(by_team(self.of).items()):
+        for (team, chapter), together in sorted(members.items()):
             if chapter not in chapters:
                 continue
             nothing = SubmittedFiles("", chapter, reason=NOT_SUBMITTED, missing=True)
-            there = [own.get((student, chapter), nothing) for student in members]
-            counts = max(there, key=rank)
+            there = [own.get((student, chapter), nothing) for student in together]
+            # The newest one that can be graded.
+            counts = max(there, key=lambda o: (not o.missing, not o.reason, o.submitted))
             if len({one.digest for one in there if not one.missing}) > 1:
                 what = f"members of team {team} submitted different files for {chapter}"
                 notes.append(f"{what}; the one of {counts.student} counts for all")
-            own |= {(student, chapter): replace(counts, student=student) for student in members}
+            own |= {(student, chapter): replace(counts, student=student) for student in together}
         return [own[about] for about in sorted(own)], notes
 
 
-def rank(one: SubmittedFiles) -> tuple[bool, bool, float]:
-    """Return the sort key of a team's files: the newest one that can be graded comes last."""
-    at = read_time(one.submitted).timestamp() if one.submitted else 0.0
-    return not one.missing, not one.reason, at
-
-
-def by_team(teams: Mapping[About, str]) -> dict[tuple[str, str], list[str]]:
-    """Return the members of each team, by team and chapter."""
-    found = defaultdict(list)
-    for (student, chapter), team in sorted(teams.items()):
-        found[team, chapter].append(student)
-    return found
-
-
 def read_teams(submitted: Path, course: Course) -> Teams:
-    """Return the teams of a folder of submissions; none without a file. Raises CourseError.
-
-    A team with a single member is left out.
-    """
+    """Return the teams of a folder of submissions; none without a file. Raises CourseError."""
     term: dict[About, str] = {}
     single: dict[About, str] = {}
+    every = [chapter.name for chapter in course.chapters]
 
     def take(line: dict[str, str]) -> None:
-        kind = single if line.get("chapter") else term
-        for about, team in memberships(line, course).items():
+        student, team, chapter = (line.get(column, "") for column in COLUMNS)
+        if not (student and team):
+            raise ValueError("name a learner and a team")
+        if chapter not in ("", *every):
+            advice = "leave it empty for every chapter"
+            raise ValueError(f"the course has no chapter {chapter!r}; {advice}")
+        kind = single if chapter else term
+        for about in [(student, name) for name in ([chapter] if chapter else every)]:
             if kind.setdefault(about, team) != team:
-                raise ValueError(f"{about[0]} is in two teams, {kind[about]} and {team}")
+                raise ValueError(f"{student} is in two teams, {kind[about]} and {team}")
 
     each_line(submitted / TEAMS, COLUMNS[:2], take)
-    both = term | single
-    alone = {key for key, students in by_team(both).items() if len(students) < 2}
-    return Teams({about: team for about, team in both.items() if (team, about[1]) not in alone})
-
-
-def memberships(line: dict[str, str], course: Course) -> dict[About, str]:
-    """Return the team in one line, by learner and chapter. Raises ValueError with a sentence."""
-    student, team, name = line["student"], line["team"], line.get("chapter", "")
-    if not (student and team):
-        raise ValueError("name a learner and a team")
-    chapters = [chapter.name for chapter in course.chapters]
-    if name not in ("", *chapters):
-        raise ValueError(f"the course has no chapter {name!r}; leave it empty for every chapter")
-    return {(student, chapter): team for chapter in ([name] if name else chapters)}
+    return Teams(term | single)
 
 
 def add_teams(submitted: Path, teams: dict[About, str]) -> None:

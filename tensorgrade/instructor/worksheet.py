@@ -1,6 +1,7 @@
 """Read the columns and dates of Moodle's grading worksheet in common languages."""
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -39,7 +40,8 @@ COLUMNS = {
     "comentários de feedback",
 }
 ENGLISH = {name.strip(): english for english, names in COLUMNS.items() for name in names.split(";")}
-IDENTIFIER = "identifier"
+IDENTIFIER, STATUS, DUE = "identifier", "status", "due date"
+SUBMITTED_AT = "last modified (submission)"
 UNNAMED = (IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
 WORKSHEETS_OWN = {name for name in COLUMNS if "grade" in name or "(" in name or "feedback" in name}
 NUMBERED = re.compile(r"(\D*[^\d\s] ?)(\d{1,18})")  # German worksheets have no space
@@ -76,7 +78,7 @@ DATES = [
 DRAFT = re.compile(r"(draft|entwurf|brouillon|borrador|bozza|concept|rascunho)\b", re.IGNORECASE)
 
 
-def english(header: list[str]) -> list[str]:
+def english(header: Sequence[str]) -> list[str]:
     """Return the columns' names in lower case, and those of a worksheet in English.
 
     Other lists have columns such as `id` and `note` too.

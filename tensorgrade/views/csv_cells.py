@@ -44,10 +44,10 @@ def separator_of(text: str) -> str:
 
 
 def read_table(path: Path, columns: Iterable[str]) -> list[tuple[int, dict[str, str]]]:
-    """Return the rows of a CSV by lower-case column name, each with the number of its line.
+    """Return the rows of our own CSV by lower-case column name, each with the number of its line.
 
-    A missing file has none. Raises CourseError with the line if one of these columns is missing,
-    or if a row has more cells than the header.
+    A missing file has none. The marks that `in_csv` adds are removed. Raises CourseError with the
+    line if one of these columns is missing, or if a row has more cells than the header.
     """
     if not path.is_file():
         return []
@@ -62,13 +62,12 @@ def read_table(path: Path, columns: Iterable[str]) -> list[tuple[int, dict[str, 
             counts = f"{len(line)} cells, but the header has {len(header)}"
             told = f"there are {counts}; put a cell with commas in quotes"
             raise CourseError(f"{path}, line {number}: {told}")
-    return [(number, by_column(names, line)) for number, line in rest]
+    return [(number, by_column(names, map(plain, line))) for number, line in rest]
 
 
-def by_column(names: list[str], line: list[str]) -> dict[str, str]:
+def by_column(names: list[str], line: Iterable[str]) -> dict[str, str]:
     """Return a row's cells by column, without spaces around them; missing ones are empty."""
-    cells = [cell.strip() for cell in line] + [""] * (len(names) - len(line))
-    return dict(zip(names, cells, strict=False))
+    return dict.fromkeys(names, "") | dict(zip(names, map(str.strip, line), strict=False))
 
 
 def in_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -86,29 +85,19 @@ def as_csv(header: Iterable[str], rows: Iterable[Iterable[object]], separator: s
     return text.getvalue()
 
 
-FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-NUMBER = re.compile(r"[+-]?\d*[.,]?\d*")
-
-
-def is_formula(cell: object) -> bool:
-    """Return True if a spreadsheet would treat a cell as a formula; False for "-" and numbers.
-
-    >>> is_formula("=1+1"), is_formula("ada"), is_formula("-1.5"), is_formula("-")
-    (True, False, False, False)
-    """
-    begins = isinstance(cell, str) and FORMULA.match(cell)
-    return bool(begins) and NUMBER.fullmatch(str(cell)) is None
+# What a spreadsheet treats as a formula: no numbers, and no "-" alone.
+FORMULA = re.compile(r"(?![+-]?\d*[.,]?\d*\Z)[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20].*", re.DOTALL)
 
 
 def harmless(cell: object) -> object:
     """Return a cell that a spreadsheet shows as text instead of a formula.
 
-    >>> harmless("=1+1"), harmless("ada"), harmless(-1.5)
-    ("'=1+1", 'ada', -1.5)
+    >>> [harmless(cell) for cell in ("=1+1", "ada", -1.5, "-1.5", "-")]
+    ["'=1+1", 'ada', -1.5, '-1.5', '-']
     """
-    return f"'{cell}" if is_formula(cell) else cell
+    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
 
 def plain(cell: str) -> str:
     """Return a cell without the mark that `harmless` adds."""
-    return cell[1:] if cell[:1] == "'" and is_formula(cell[1:]) else cell
+    return cell[1:] if cell[:1] == "'" and FORMULA.match(cell, 1) else cell

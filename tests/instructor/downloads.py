@@ -6,6 +6,7 @@
 import csv
 import io
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,12 +70,15 @@ def collect(
     return Collected(own, stamps, told, done.returncode, list(csv.DictReader(lines)))
 
 
-def zipped(entries: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a zip with these entries."""
+def zipped(entries: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a zip with these entries; `*` before a name makes a link of it."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", method) as archive:
         for name, content in entries.items():
-            archive.writestr(name, content)
+            info = zipfile.ZipInfo(name.removeprefix("*"))
+            info.compress_type = method
+            info.external_attr = (0o120777 if name.startswith("*") else 0o100644) << 16
+            archive.writestr(info, content)
     return stream.getvalue()
 
 
@@ -147,26 +151,6 @@ def git(source: Path, files: dict[str, dict[str, bytes]]) -> Path:
     return source
 
 
-def classroom50(source: Path, files: dict[str, dict[str, bytes]]) -> Path:
-    """Write what `gh teacher download -d SOURCE` leaves; return the classroom's own list."""
-    people = ["username,first_name,last_name,email,section,github_id"]
-    scores = ["username,first_name,last_name,email,section,score,max_score,datetime"]
-    for number, (login, own) in enumerate(files.items(), 500):
-        repository = source / f"fall-attention-1-{login.title()}"
-        repository.mkdir(parents=True)
-        (repository / ".classroom50.yaml").write_text("classroom: fall\n")
-        (repository / "result.json").write_text('{"schema": "classroom50/result/v1"}')
-        (repository / "results.json").write_text("[]")
-        for file, content in own.items():
-            (repository / file).write_bytes(content)
-        people.append(f"{login},{login.title()},O'Neil,{login}@uni.edu,1,{number}")
-        scores.append(f"{login},{login.title()},O'Neil,{login}@uni.edu,1,0,39,2027-01-10T12:00:00Z")
-    (source / "scores.csv").write_text("\n".join(scores) + "\n")
-    roster = source.with_name("roster.csv")
-    roster.write_text("\n".join(people) + "\n")
-    return roster
-
-
 def given_out(system: str, folder: Path, files: dict[str, Files], when=None) -> tuple[Path, Path]:
     """Write a class as a system gives it out; return that, and the class list."""
     when, roster = when or {}, folder / "none"
@@ -177,8 +161,6 @@ def given_out(system: str, folder: Path, files: dict[str, Files], when=None) -> 
         roster = canvas(source, files, set(when))
     elif system == "gradescope":
         source = gradescope(folder / "g", files, when)
-    elif system == "classroom50":
-        source, roster = folder / "r", classroom50(folder / "r", files)
     else:
         source, roster = git(folder / "r", files), logins(folder, *files)
     return source, roster

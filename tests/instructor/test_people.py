@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from .downloads import collect, write_zip
-from .runs import CH1, CH2
+from .runs import CH1
 
 FULL, MAIL, LOGIN = "Full name", "Email address", "Username"
 ADA, BEN = "Ada Lind,ada@uni.edu", "Ben Okoro,ben@uni.edu"
@@ -64,6 +64,9 @@ STEPS: dict[str, tuple[list[list[str]], str]] = {
         [[f"{LOGIN},ID", "u1,101", "u1,205"]], "line 3: u1 has the canvas_id 101 in people.csv",
     ),
     "one name twice, and no id": ([[FULL, "Ada Lind"], [FULL, "Ada Lind", "Ada Lind"]], "line 3"),
+    "an address as login": (
+        [[HEADER, ADA], ["Student,ID,SIS Login ID", '"Lind, Ada",101,ada@uni.edu']], "ada@uni.edu",
+    ),
     "staff": ([["Name,Email,Role", "Ada,a@x,Student", "Tom,t@x,TA", "Ina,i@x,Instructor"]], "a@x"),
     "names that are equal as folders": ([[LOGIN, "a/b", "a_b", "A:B"]], "A_B_3 a_b a_b_2"),
     "names of our files": ([[LOGIN, "Teams.csv", "collected.csv"]], "_Teams.csv _collected.csv"),
@@ -115,51 +118,20 @@ def test_a_wrong_line_of_people_is_refused(term, line, word):
     assert word in " ".join(term.grade(refused=True).said.split())
 
 
-def test_one_folder_too_high_is_refused(term):
-    (term.submitted / "people.csv").write_text("number\n")
-    assert "one folder too high" in " ".join(term.grade(refused=True).said.split())
-
-
-# --- sections -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def class_(term):
-    """A class in two sections; cleo is in both."""
+def test_a_section_is_collected_graded_and_shown_alone(term):
+    """Cleo is in two sections."""
     sections = ("ada,Lab 1", "ben,Lab 2", 'cleo,"Lab 1, and Lab 2"')
-    for number, login in enumerate(("ada", "ben", "cleo"), 1):
-        term.put(login, number / 4)
-        term.put(login, 1.0, chapter=CH2)
-    term.roster = term.write("roster.csv", "Username,Section", *sections)
-    return term
-
-
-def test_a_section_is_graded_and_shown_alone(class_):
-    found = class_.grade("--roster", class_.roster, "--section", "Lab 1")
-    assert {student for student, *_ in found.rows} == {"ada", "cleo"}
-    whole = class_.grade()
-    assert {student for student, *_ in whole.rows} == {"ada", "ben", "cleo"}
-    assert "ben" not in class_.page("--section", "Lab 1")
-    text = class_.exported("lab 1/grades.csv", "--section", "lab 1")
-    assert "cleo" in text and "ben" not in text
-    said = class_.use("export", "--section", "Lab 3", refused=True)
-    assert "no section Lab 3" in " ".join(said.split())
-
-
-def test_only_the_files_of_a_section_are_collected(class_, tmp_path):
+    roster = term.write("roster.csv", "Username,Section", *sections)
     files = {f"hw-{login}/{CH1}.py": login for login in ("ada", "ben", "cleo")}
-    source = write_zip(tmp_path / "r.zip", files)
-    asked = ("--roster", class_.roster, "--section", "lab 2")
-    found = collect("git", source, tmp_path / "in", *asked)
+    source, asked = write_zip(term.folder / "r.zip", files), ("--roster", roster, "--section")
+    found = collect("git", source, term.folder / "own", *asked, "lab 2")
     assert found.count == {"ben": "ben", "cleo": "cleo"} and found.status == 0
-
-
-def test_an_address_as_login_is_the_same_person(term):
-    """Moodle shows the address, Canvas has it as the login."""
-    term.put("ada@uni.edu", 1.0)
-    assert grade_list(term, HEADER, ADA).returncode == 0
-    book = '"Lind, Ada",101,u101,ada@uni.edu,Lab 1'
-    head = "Student,ID,SIS User ID,SIS Login ID,Section"
-    assert grade_list(term, head, book).returncode == 0
-    (ada,) = people(term.folder)
-    assert (ada["student"], ada["canvas_id"], ada["login"]) == ("ada@uni.edu", "101", "ada@uni.edu")
+    for login in ("ada", "ben", "cleo"):
+        term.put(login, 0.5)
+    assert {student for student, *_ in term.grade(*asked, "Lab 1").rows} == {"ada", "cleo"}
+    assert {student for student, *_ in term.grade().rows} == {"ada", "ben", "cleo"}
+    assert "ben" not in term.page("--section", "Lab 1")
+    text = term.exported("lab 1/grades.csv", "--section", "lab 1")
+    assert "cleo" in text and "ben" not in text
+    said = term.use("export", "--section", "Lab 3", refused=True)
+    assert "no section Lab 3" in " ".join(said.split())

@@ -21,8 +21,7 @@ from ...sources.submitted_files import NOTHING
 from ...views.pages import pages_in
 from ...views.words import plural
 from ..class_terminal import in_trouble
-from ..folder_names import safe
-from ..groups import groups_of
+from ..people import safe
 from ..points_breakdown import decision_sentence, is_changed, late, points_steps
 from ..results import Results, rows_of
 from ..rules import found, most_of, total
@@ -107,6 +106,23 @@ def write_report(
     # Characters that cannot be UTF-8, such as in names of folders, become "?".
     write_file(path, page.encode("utf-8", "replace"))
     return path
+
+
+def groups_of(rows: list[dict], codes: Mapping[str, str]) -> list[dict]:
+    """Return the groups of a class, the largest first: wrong answers with the same results.
+
+    codes: the code of one of each group.
+    """
+    members: dict[str, list[dict]] = defaultdict(list)
+    for row in rows:
+        if row.get("group"):
+            members[row["group"]].append(row)
+    found = []
+    for name, same in members.items():
+        about = {"name": name, "exercise": same[0]["exercise"], "message": same[0]["message"]}
+        students = [row["student"] for row in same]
+        found.append(about | {"students": students, "code": codes.get(name, "")})
+    return sorted(found, key=lambda one: (-len(one["students"]), one["exercise"], one["name"]))
 
 
 def identical_files(rows: list[dict], learners: Collection[str]) -> list[dict]:
