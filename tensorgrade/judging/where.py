@@ -90,11 +90,12 @@ class Compared:
     """A trace compared with the solution's on a case. Places are indices in its stages.
 
     known: for each value, True if right answers have it, False if none has, and None if it is not
-    reported or has equal numbers only, which say nothing.
+    reported or has equal numbers only, which say nothing. slices: True if a slice of a right value
+    is right, as in a loop over it.
     """
 
-    def __init__(self, seen: Seen, trace: Trace, reference: Trace):
-        self.case = seen.case
+    def __init__(self, seen: Seen, trace: Trace, reference: Trace, slices: bool = True):
+        self.case, self.slices = seen.case, slices
         self.asked = [t for name, t in seen.expected.tensors.items() if name.startswith("result")]
         self.trace, self.stages, self.right = trace, trace.stages, right_values(reference)
         self.known: list[bool | None] = []
@@ -120,7 +121,7 @@ class Compared:
         if stage.operation in MOVES and right.has_numbers(value):
             # A reshape to the shape of a right value has put the numbers in wrong places.
             return stage.operation not in RESHAPES or value.shape not in right.by_shape
-        return right.has_slice(value)
+        return self.slices and right.has_slice(value)
 
     def is_levelled(self, stage: Stage) -> bool:
         """Return True if different numbers became equal ones, as right answers never do it."""
@@ -167,6 +168,11 @@ class Compared:
             for at, value, right in pairs
             if value is not None and not (value.shape == right.shape and is_same(value, right))
         ]
+
+    def lines_of_other_values(self) -> set[int]:
+        """Return the lines that compute values which the solution does not have."""
+        pairs = zip(self.stages, self.known, strict=True)
+        return {stage.line for stage, known in pairs if known is False}
 
     def holding(self, values: list[torch.Tensor]) -> int | None:
         """Return the first place where a line of the answer computes one of these values.
