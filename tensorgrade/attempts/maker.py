@@ -21,9 +21,8 @@ from ..sources.program import Program, Source, Unreadable, read_given, read_sour
 from ..sources.submitted_files import SubmittedFiles
 from .attempt import Attempt
 from .lab import Lab
-from .pairs import Pairs, read_sources
 from .setup import Setup
-from .side import Side
+from .side import Pairs, Side, read_sources
 
 
 class AttemptMaker:
@@ -55,7 +54,7 @@ class AttemptMaker:
             self.sides[key] = Side(
                 load_references(folder, chapter, names),
                 self.own,
-                partial(load_fingerprints, folder, chapter, names),
+                partial(load_fingerprints, folder, chapter),
                 partial(self.learners_side, chapter),
                 partial(self.pairs, chapter),
             )

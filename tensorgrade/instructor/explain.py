@@ -18,7 +18,7 @@ from ..attempts.scoring import by_checks, judged_on
 from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
 from ..exchange.text import printable
-from ..judging.diagnosis import Diagnosis
+from ..judging.diagnosis import Diagnosis, Kind
 from ..lateness import in_zone
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import NOTHING, SubmittedFiles
@@ -216,7 +216,7 @@ def says_more(explanation: Explanation, diagnosis: Diagnosis) -> bool:
     """Return False if a check failed for the verdict's reason, an error or a missing answer."""
     verdict = explanation.verdict
     no_answer = verdict.status in (Status.ERROR, Status.NOT_ATTEMPTED)
-    return not (no_answer and verdict.message_id == diagnosis.name)
+    return not (no_answer and diagnosis.kind in (Kind.ERROR, Kind.MISSING, Kind.TO_DO))
 
 
 def notes_on(explanation: Explanation) -> Iterator[Note]:
