@@ -84,8 +84,7 @@ WRONG = [
     (HEADS, [("self.num_heads, self.head_dim)", "self.head_dim, self.num_heads)")], "", "Up to"),
     (CROSS, [(f"{KEYS}.transpose(1, 2)", KEYS)], "keys.transpose", "must match"),
     (ROTATE, [(ROTATED, TWICE), ("x * cos +", "x +")], "x + torch.cat", "Up to"),
-    # Loops: the start value, no round at all, and what comes after the last round.
-    (ONLINE, [("full((n, 1), -torch", "full((n, 1), torch")], "largest = ", "NaN"),
+    # Loops: no round at all, and what comes after the last round.
     (ONLINE, [("range(0, len(keys), block_size)", "range(0)")], "", "NaN"),
     (ONLINE, [(OUT, "return context / total**2")], "total**2", "wrong on line"),
 ]
