@@ -81,14 +81,10 @@ class AttemptMaker:
     def attempt(self, chapter: str, path: Path) -> Attempt:
         """Return the attempt in a learner's file. An unreadable file gives an attempt too."""
         try:
-            source = read_source(path, self.course.limits.source_bytes)
+            source: Source | SubmittedFiles = read_source(path, self.course.limits.source_bytes)
         except Unreadable as error:
-            return self.unread(chapter, str(error))
+            source = SubmittedFiles("", chapter, reason=str(error))
         return self.attempt_from_source(chapter, source)
-
-    def unread(self, chapter: str, reason: str) -> Attempt:
-        """Return the attempt of a learner whose file cannot be read, with the reason."""
-        return self.attempt_from_source(chapter, SubmittedFiles("", chapter, reason=reason))
 
     def attempt_from_source(self, chapter: str, source: Source | SubmittedFiles) -> Attempt:
         """Return the attempt in a text, or in files from which the text must still be extracted."""

@@ -14,7 +14,6 @@ that has seen no hidden case, and `pytest exercises/` shows the same.
 """
 
 import logging
-import re
 from dataclasses import replace
 
 from ..course import CourseError
@@ -242,7 +241,7 @@ def place_of(answer: Answer, status: Status, finding: Finding) -> tuple[int | No
     line = finding.fact_line or (found.line if found else None) or diagnosis.line
     if line is None and diagnosis.error:
         line = answer.line_of(diagnosis.error)
-    return line, sentences(found.said if found else "", other_version(answer, status))
+    return line, found.said if found else ""
 
 
 def line_that_failed(answer: Answer, finding: Finding) -> int | None:
@@ -251,16 +250,6 @@ def line_that_failed(answer: Answer, finding: Finding) -> int | None:
     if diagnosis.error and diagnosis.error.verb == "construct":
         return answer.line_of(diagnosis.error)
     return diagnosis.line if diagnosis.id == "changes_input" else finding.fact_line
-
-
-def other_version(answer: Answer, status: Status) -> str:
-    """Return a clause if the exercise fails and the file defines, for example, `NAME_v2` too."""
-    names = (name for _, _, names in answer.attempt.definitions for name in names)
-    is_version = re.compile(rf"{re.escape(answer.name)}_?v?\d+").fullmatch
-    others = [name for name in names if is_version(name) and name not in answer.attempt.exercises]
-    if status not in (Status.FAILED, Status.ERROR) or not others:
-        return ""
-    return f"the file also defines `{others[-1]}`, but only `{answer.name}` is graded"
 
 
 def clauses_beside(judged: Judged) -> list[str]:

@@ -12,14 +12,6 @@ TURNED = [
     (MADE.format(name), MADE.format(name).replace("d_in, d_out", "d_out, d_in")) for name in NAMES
 ]
 
-OTHER_VERSION = """
-def scaled_dot_product_attention(queries, keys, values):
-    return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, dim=-1)[0]
-
-def scaled_dot_product_attention_v2(queries, keys, values):
-    return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, dim=-1) @ values
-"""
-
 # A row a case, with its edits and what is expected.
 # fmt: off
 TOLD = {
@@ -62,7 +54,6 @@ TOLD = {
             ("attn_scores = queries",
              "if queries.requires_grad:\n        queries = queries.nothing\n    attn_scores = queries"),
         ], {"line": "queries.nothing", "says": "nothing"}),
-        "another_version": (OTHER_VERSION, {"says": "`scaled_dot_product_attention_v2`"}),
     },
     "SelfAttention_v1": {
         "no_module": ([("(nn.Module)", "")], {"says": "`class SelfAttention_v1(nn.Module):`"}),
