@@ -4,7 +4,7 @@
     answer.agrees("values")                      # a check reads what was seen
 
 Neither changes once it is made. The other modules of this folder find out more about an answer:
-mistakes, the first wrong value and a repair. Their functions take an `Answer`.
+mistakes, and where it goes wrong. Their functions take an `Answer`.
 """
 
 from collections.abc import Callable

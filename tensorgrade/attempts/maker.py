@@ -21,9 +21,8 @@ from ..sources.program import Program, Source, Unreadable, read_given, read_sour
 from ..sources.submitted_files import SubmittedFiles
 from .attempt import Attempt
 from .lab import Lab
-from .pairs import Pairs, read_sources
 from .setup import Setup
-from .side import Side
+from .side import Pairs, Side, read_sources
 
 
 class AttemptMaker:
@@ -55,7 +54,7 @@ class AttemptMaker:
             self.sides[key] = Side(
                 load_references(folder, chapter, names),
                 self.own,
-                partial(load_fingerprints, folder, chapter, names),
+                partial(load_fingerprints, folder, chapter),
                 partial(self.learners_side, chapter),
                 partial(self.pairs, chapter),
             )
@@ -82,14 +81,10 @@ class AttemptMaker:
     def attempt(self, chapter: str, path: Path) -> Attempt:
         """Return the attempt in a learner's file. An unreadable file gives an attempt too."""
         try:
-            source = read_source(path, self.course.limits.source_bytes)
+            source: Source | SubmittedFiles = read_source(path, self.course.limits.source_bytes)
         except Unreadable as error:
-            return self.unread(chapter, str(error))
+            source = SubmittedFiles("", chapter, reason=str(error))
         return self.attempt_from_source(chapter, source)
-
-    def unread(self, chapter: str, reason: str) -> Attempt:
-        """Return the attempt of a learner whose file cannot be read, with the reason."""
-        return self.attempt_from_source(chapter, SubmittedFiles("", chapter, reason=reason))
 
     def attempt_from_source(self, chapter: str, source: Source | SubmittedFiles) -> Attempt:
         """Return the attempt in a text, or in files from which the text must still be extracted."""

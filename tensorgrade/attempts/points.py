@@ -23,7 +23,7 @@ from .recognized import (
     mistakes,
     print_of,
 )
-from .results import CheckResult, Judged, Rule, State, Topic
+from .results import CheckResult, Judged, Rule, State
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
 LEAST, MOST = 0.1, 0.5  # bounds of the share of an exercise that one known mistake costs
@@ -94,8 +94,7 @@ def without_points(checks: list[CheckResult]) -> list[CheckResult]:
 def small_repair_check(answer: Answer, worth: float) -> CheckResult:
     """Return the check that a repair is small. A process that runs no code counts the changes."""
     if not answer.is_rewritten:
-        about = Topic.REPAIR_SIZE
-        return CheckResult(answer.name, 0.0, True, ASKS_LITTLE, earned_points=worth, about=about)
+        return CheckResult(answer.name, 0.0, True, ASKS_LITTLE, earned_points=worth, of_size=True)
     changed = answer.attempt.facts.changes.get(answer.name)
     said = "it is right, but it could not be compared with the given code"
     if changed is not None:
@@ -105,8 +104,7 @@ def small_repair_check(answer: Answer, worth: float) -> CheckResult:
             "its mistake"
         )
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
-    about = Topic.REPAIR_SIZE
-    return CheckResult(answer.name, 0.0, False, ASKS_LITTLE, finding, 0.0, about=about)
+    return CheckResult(answer.name, 0.0, False, ASKS_LITTLE, finding, 0.0, of_size=True)
 
 
 def with_deduction(judged: Judged) -> list[CheckResult]:

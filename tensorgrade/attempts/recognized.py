@@ -1,9 +1,5 @@
 """Find known mistakes that match an exercise's results, and group submissions by results."""
 
-from dataclasses import dataclass
-
-import torch
-
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
@@ -20,19 +16,18 @@ from ..recognition.fingerprints import (
     with_facts,
 )
 from ..recognition.imprints import Imprint
-from ..recognition.signatures import UNSEEN
-from ..recognition.squeezed_dimensions import only_squeezed
+from ..recognition.signatures import UNSEEN, only_squeezed
 from .attempt import Answer, once, ran
-from .pairs import MOST_SHOWN, explaining
 from .public_side import on_public_cases
 from .results import CheckResult
+from .side import MOST_SHOWN, MOST_TRIES, explaining
 
 
 @once
 def sets_in_values(answer: Answer) -> tuple[Names, ...]:
     """Return the sets of known mistakes that each explain the values; () if none does."""
     known, imprints = known_of(answer), own_imprints(answer)
-    sets = recognize(known, imprints, answer.claimed, lambda: combinations(answer).proved)
+    sets = recognize(known, imprints, answer.claimed, lambda: combinations(answer))
     alone = [names[0] for names in sets if len(names) == 1]
     if alone and not wrong_values(answer) <= set(print_of(answer, alone[0]).fails):
         return ()  # only nearly the same values, such as rounded ones
@@ -77,13 +72,10 @@ def known_of(answer: Answer) -> Known:
 def mistakes(answer: Answer) -> tuple[str, ...]:
     """Return the known mistakes that the answer certainly has, the dearest first.
 
-    Those are the ones in every explanation. The search stops at MOST_SHOWN explanations. With so
-    many of them, no mistake is certain, nor if a combination was left untried.
+    Those are the ones in every explanation. With MOST_SHOWN explanations, no mistake is certain.
     """
-    sets, alone = mistake_sets(answer), sets_in_values(answer)
+    sets = mistake_sets(answer)
     if not sets or len(sets) >= MOST_SHOWN:
-        return ()
-    if alone and len(alone[0]) > 1 and combinations(answer).untried:
         return ()
     found = (name for name in sets[0] if all(name in names for names in sets))
     return tuple(sorted(found, key=lambda name: -print_of(answer, name).share))
@@ -115,38 +107,25 @@ def print_of(answer: Answer, mistake: str) -> Fingerprint:
     return next(one for one in known_of(answer).prints if one.mistakes == (mistake,))
 
 
-@dataclass(frozen=True)
-class Combinations:
-    """Combinations of known mistakes that give the results of hidden cases.
-
-    untried: True if more stored pairs fit on public cases than were tried on hidden ones.
-    """
-
-    proved: tuple[Names, ...] = ()
-    untried: bool = False
-
-
-@once
-def combinations(answer: Answer) -> Combinations:
-    """Find sets of known mistakes that explain the results: stored pairs, or else others."""
+def combinations(answer: Answer) -> tuple[Names, ...]:
+    """Return sets of known mistakes that give the results: stored pairs, or else others."""
     pairs = answer.attempt.side.pairs
     if pairs is None or answer.attempt.loaded.status != Outcome.LOADED:
-        return Combinations()
+        return ()
     known, imprints = known_of(answer), own_imprints(answer)
 
     def proved(names: Names) -> bool:
         return pairs.proved(answer.name, names, answer.claimed, imprints, known.right)
 
     stored = pairs.stored(answer.name, lambda: seen_in_public(answer))
-    shown = stored[:MOST_SHOWN]
-    if found := list(filter(proved, shown)):
-        return Combinations(tuple(found), untried=len(stored) > MOST_SHOWN)
+    if found := tuple(filter(proved, stored[:MOST_TRIES])):
+        return found
     edits, changing = pairs.sources[answer.name].edits, known.changing
     singles = [p for p in changing if len(p.mistakes) == 1 and p.mistakes[0] in edits]
     for size in (2, 3):
-        if found := list(filter(proved, explaining(size, singles, imprints, known.right))):
-            return Combinations(tuple(found))
-    return Combinations()
+        if found := tuple(filter(proved, explaining(size, singles, imprints, known.right))):
+            return found
+    return ()
 
 
 def seen_in_public(answer: Answer) -> list[Seen]:
@@ -178,19 +157,9 @@ def same_answers(answer: Answer) -> str:
 
 
 def secret_of(entries: list[tuple[Case, Observation]]) -> bytes:
-    """Return data that learner code never sees: names of cases, and some numbers of right results.
+    """Return data that learner code never sees: the names of cases, which the course's seed draws.
 
-    The numbers are few and rounded, because each machine builds its own references and processors
-    differ in the last digit.
+    Results are not in it, because each machine builds its own, and processors differ in the last
+    digit.
     """
-    told = [
-        (case.id, *(f"{x:.2g}" for _, t in sorted(seen.tensors.items()) for x in some_of(t)))
-        for case, seen in entries
-    ]
-    return repr(told).encode()
-
-
-def some_of(tensor: torch.Tensor) -> list[float]:
-    """Return the first, the middle and the last number of a tensor."""
-    flat, count = tensor.flatten(), tensor.numel()
-    return [flat[at].item() for at in (0, count // 2, count - 1)] if count else []
+    return repr([case.id for case, _ in entries]).encode()

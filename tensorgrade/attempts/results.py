@@ -7,13 +7,6 @@ from ..judging.diagnosis import Earlier, Finding
 from .attempt import Answer
 
 
-class Topic(StrEnum):
-    """The subject that a check judges."""
-
-    ANSWER = "answer"
-    REPAIR_SIZE = "size of the repair"  # in a find-the-bug exercise
-
-
 class Rule(Enum):
     """The reason why a check does not earn exactly its own points (docs/explanation/points.md)."""
 
@@ -31,8 +24,8 @@ class CheckResult:
     asks: the check's description. finding: everything to say if it failed; None if it passed, or
     for an error of the check itself. earned_points: None means all of its points if it passed,
     otherwise none. rule: the reason for other points. given: True if the unchanged given code of a
-    find-the-bug exercise passes the check. beside: True for a failure by a fact beside a dearer
-    mistake.
+    find-the-bug exercise passes the check. of_size: True for the check on the size of
+    a repair. beside: True for a failure by a fact beside a dearer mistake.
     """
 
     exercise: str
@@ -43,7 +36,7 @@ class CheckResult:
     earned_points: float | None = None
     rule: Rule | None = None
     given: bool = False
-    about: Topic = Topic.ANSWER
+    of_size: bool = False
     beside: bool = False
 
     @property
@@ -120,12 +113,12 @@ def how_telling(result: CheckResult) -> int:
 
 
 def is_wrong(results: list[CheckResult]) -> bool:
-    """Return True unless the exercise is unwritten or only failed checks of another topic.
+    """Return True unless the exercise is unwritten, or only its repair is too large.
 
-    A right answer can fail the check of a repair's size. Callers ask only about exercises without
+    Callers ask only about exercises without
     full points.
     """
     failed = [result for result in results if not result.passed]
-    right = failed and all(result.about != Topic.ANSWER for result in failed)
+    right = failed and all(result.of_size for result in failed)
     first = first_failure(results)
     return not right and not (first and first.is_to_do)

@@ -38,9 +38,9 @@ TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
 class Verdict:
     """The verdict on one exercise of one learner: points, status, known mistakes and one sentence.
 
-    message_id: the main message. line: the place of the fault in the submitted file (for a
-    notebook, in its cell). group: a name shared by unrecognized wrong answers with the same
-    results. code: the learner's text, if there is a group; rows do not contain it.
+    line: the place of the fault in the submitted file (for a notebook, in its cell). group: a name
+    shared by unrecognized wrong answers with the same results. message_id: the reason why a file
+    was not graded. code: the learner's text, if there is a group; rows do not contain it.
 
     All texts have a limited size, because learner code controls some of them.
     """

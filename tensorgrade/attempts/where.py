@@ -40,6 +40,7 @@ def where(answer: Answer, raised: bool) -> Where | None:
     if public is None or answer.attempt.loaded.status != Outcome.LOADED:
         return None
     stages = in_order_of_interest(answer, public, raised)
+    innocent: set[int] = set()  # lines of other values in right results: they show another method
     for seen in stages:
         if unloaded := without_weights(seen.case, seen.observed):
             if made := line_making_one_of(answer, seen, unloaded):
@@ -54,7 +55,9 @@ def where(answer: Answer, raised: bool) -> Where | None:
             continue
         line = next(iter(compared.trace.raised), error.line) if error else None
         found = where_wrong(compared, line, answer.attempt.place)
-        if found and (found.line == 0 or answer.is_own_line(found.line)):
+        if found is None:
+            innocent |= compared.lines_of_other_values()
+        elif found.line == 0 or (answer.is_own_line(found.line) and found.line not in innocent):
             return found
     more = [(seen, name) for seen in stages for name in superfluous(seen.observed)]
     return line_making(answer, *more[0], None) if more and not raised else None
@@ -211,7 +214,8 @@ def wrong_values(seen: Seen, edited: frozenset[int], public: References) -> list
     """Return what the mistakes compute: the values of edited lines that no right answer has."""
     if seen.observed.error or without_weights(seen.case, seen.observed):
         return []
-    compared = Compared(seen, read_trace(seen.observed), public.traces[seen.case.id])
+    trace, reference = read_trace(seen.observed), public.traces[seen.case.id]
+    compared = Compared(seen, trace, reference, slices=False)
     return [
         stage.value
         for stage, known in zip(compared.stages, compared.known, strict=True)

@@ -53,10 +53,9 @@ def trials_of(project: Project) -> list[Trial]:
     """Return the trials of all known mistakes, in the course's order. Raise CourseError."""
     trials = []
     for chapter in project.course.chapters:
-        names = [exercise.name for exercise in chapter.exercises]
-        stored = load_fingerprints(project.graders, chapter.name, names)
-        for name in names:
-            prints = {one.mistakes: one for one in stored.by_exercise[name]}
+        stored = load_fingerprints(project.graders, chapter.name)
+        for name in (exercise.name for exercise in chapter.exercises):
+            prints = {one.mistakes: one for one in stored.of(name)}
             for mistake in told_apart(project, name):
                 found = prints[(mistake.name,)]
                 cost = min(MOST, found.share) if mistake.price is None else mistake.price

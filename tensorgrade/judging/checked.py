@@ -17,12 +17,11 @@ from ..exchange.references import Seen
 from ..recognition.imprints import equals_an_input
 from .diagnosis import OF_GRADIENT, Diagnosis, Kind, Observations, PublicDiagnosis, Wrong
 from .errors import read_outside, why_it_ended, why_it_raised
-from .lost_weights import lost_weights
-from .problems import came_instead, came_otherwise, result_problem, what_came
+from .problems import came_instead, came_otherwise, lost_weights, result_problem, what_came
 from .protocols import JudgedAttempt
 from .remarks import nearly_right, remarks
 from .result_names import is_within, names_in_substitutes, own_weight, result_name
-from .tensor_comparison import Disagreement, disagreement, where_nan, where_they_differ
+from .tensor_comparison import Disagreement, disagreement, where_they_differ
 from .value_comparison import ValueJudge, problem_of, returns_argument, side_by_side
 
 # Names of problems, by the kind of a disagreement, and if it is a gradient's.
@@ -139,12 +138,10 @@ class CheckedExercise:
         ]
         said = remarks(case, actual, expected, elsewhere)
         # A nearly right result differs everywhere, so places that are equal by chance show nothing.
-        if gap.differs is None or actual is None or nearly_right(actual, expected) in said:
+        near = actual is None or nearly_right(actual, expected) in said
+        if near or gap.differs is None or gap.kind == "nan":
             return Observations(said)
-        where, count = (
-            where_nan(actual.isnan()) if gap.kind == "nan" else where_they_differ(gap.differs)
-        )
-        return Observations(said, where, count)
+        return Observations(said, *where_they_differ(gap.differs))
 
     def compare_value(
         self, case: Case, name: str, expected: Observation, observed: Observation, strict: bool
@@ -156,7 +153,7 @@ class CheckedExercise:
         gap = ValueJudge(expected, observed, self.attempt.tolerances, strict).gap(name)
         if gap is None:
             return
-        if not gap.steps and observed.value(name) is None:
+        if not gap.place and observed.value(name) is None:
             came = came_instead(result_name(self, name, case), what_came(observed, name))
             self.wrong("values", came, case=case, texts=side_by_side(gap))
         if gap.tensors:

@@ -1,18 +1,23 @@
-"""Describe a single result that is missing or differs from the reference, as a message."""
+"""Describe a result that is missing or differs from the reference, and weights that are lost."""
+
+from collections.abc import Collection
+from difflib import get_close_matches
 
 import torch
 
 from ..exchange.cases import Case, spoken_shape
-from ..exchange.observation import Observation
+from ..exchange.observation import Observation, strings
+from ..exchange.text import code, joined
 from ..exchange.values import kind as kind_of_value
-from ..exchange.values import parts as parts_of
 from ..exchange.values import plain
 from ..exchange.values import shown as value_shown
-from ..recognition.squeezed_dimensions import is_squeezed
+from ..recognition.signatures import is_squeezed
+from .own_names import own_name
 from .protocols import JudgedExercise
-from .result_names import result_name
+from .result_names import holder_of, result_name
 
 SEVERAL = "a tuple of several tensors"
+MOST_SHARED = 4  # parts with the same weights in one sentence
 
 
 def result_problem(
@@ -60,8 +65,6 @@ def missing_problem(exercise: JudgedExercise, name: str, case: Case, observed: O
     if place.isdigit() and "." in parent and parent in observed.values:
         came = what_came(observed, parent)
         return came_instead(result_name(exercise, parent, case), came, SEVERAL)
-    if part.isdigit() and (inner := tensors_in(observed, whole, int(part))):
-        return came_instead(result_name(exercise, name, case), several_tensors(inner), "one tensor")
     if part.isdigit() and whole in observed.values and name not in observed.values:
         came = what_came(observed, whole)
         return came_instead(result_name(exercise, whole, case), came, SEVERAL)
@@ -79,15 +82,6 @@ def came_instead(what: str, came: str, asked: str = "") -> str:
 def several_tensors(count: int) -> str:
     """Return what to call a list or tuple of tensors."""
     return f"a tuple or list of {count} tensor" + "s" * (count > 1)
-
-
-def tensors_in(observed: Observation, whole: str, place: int) -> int:
-    """Return the length of the list or tuple at an index of a returned tuple; otherwise 0."""
-    told = observed.values.get(whole, {}).get("json")
-    if kind_of_value(told) not in ("list", "tuple") or place >= len(parts_of(told)):
-        return 0
-    inner = parts_of(told)[place]
-    return len(parts_of(inner)) if kind_of_value(inner) in ("list", "tuple") else 0
 
 
 def came_otherwise(name: str, observed: Observation) -> bool:
@@ -125,3 +119,94 @@ def what_came(observed: Observation, name: str) -> str:
 def keys_of(value: object) -> list[str]:
     """Return the keys of a dict; [] for anything else."""
     return list(value) if isinstance(value, dict) else []
+
+
+# --- weights that could not be loaded ---------------------------------------------------------
+
+
+def lost_weights(case: Case, observed: Observation, insides: Collection[str] = ()) -> str:
+    """Return which parameter is missing or has another shape, and what exists instead.
+
+    Return "" if all weights were loaded. insides: names of parameters inside parts whose code the
+    learner has not seen.
+    """
+    missing = strings(observed.fact("load", "missing", default=[]))
+    unexpected = [
+        own_name(n, observed) for n in strings(observed.fact("load", "unexpected", default=[]))
+    ]
+    misshapen = observed.fact("load", "misshapen", default={})
+    if missing and not unexpected and (part := lost_part(case, missing)):
+        return f"torch finds no parameters in `{part}`, so its weights could not be set"
+    if missing:
+        return joined(no_weight(missing[0], insides), instead(missing[0], unexpected, insides))
+    if tied := observed.fact("load", "tied", default={}):
+        shared = code(one_part_for_several(tied, insides)[:MOST_SHARED])
+        return f"{shared} are one and the same object; each needs weights of its own"
+    if misshapen:
+        name, shape = next(iter(misshapen.items()))
+        return misshapen_weight(case, name, shape, insides, own_name(name, observed))
+    return ""
+
+
+def no_weight(name: str, insides: Collection[str]) -> str:
+    """Return that a weight is missing, which may be inside a part that the learner has not seen."""
+    if part := holder_of(name, insides):
+        asks = f"does `{part}` get all the arguments that it needs?"
+        return f"a weight of `{part}` is missing ({asks})"
+    return f"the module has no parameter `{name}`, so its values could not be set"
+
+
+def one_part_for_several(tied: dict, insides: Collection[str]) -> list[str]:
+    """Return the parts that share their weights, each once.
+
+    tied: by parameter, the first parameter with the same tensor, as the learner's process reports.
+    """
+    pairs = [(str(first), str(name)) for name, first in tied.items()]
+    if holder := holder_of(pairs[0][0], insides):
+        holders = [holder, *(holder_of(name, insides) for _, name in pairs)]
+        return [*dict.fromkeys(filter(None, holders))]
+    whole, _, inner = pairs[0][0].rpartition(".")
+    also = [name.rpartition(".")[0] for _, name in pairs if name.rpartition(".")[2] == inner]
+    parts = (whole, *also) if whole and all(also) else (pairs[0][0], *(name for _, name in pairs))
+    return [*dict.fromkeys(parts)]
+
+
+def misshapen_weight(
+    case: Case, name: str, shape: object, insides: Collection[str], own: str
+) -> str:
+    """Return that a parameter has another shape than expected. own: the learner's name of it."""
+    part, keys = holder_of(name, insides), case.weights
+    which = f"the {'weight of' if part else 'parameter'} `{part or own}`"
+    asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else ""
+    if not isinstance(shape, list):
+        return f"{which} does not have the expected shape{f' {asked}' if asked else ''}"
+    return f"{which} has shape {spoken_shape(shape)}; {asked or 'another one'} is expected"
+
+
+def lost_part(case: Case, missing: list[str]) -> str:
+    """Return the largest part that lacks all of its parameters, at least two; "" if none does.
+
+    An entry of a list that is too short counts too, even with one parameter.
+    """
+    words = missing[0].split(".")
+    for part in (".".join(words[:depth]) for depth in range(1, len(words))):
+        inside = {name for name in case.weights if name.startswith(f"{part}.")}
+        if (len(inside) > 1 or part[-1].isdigit()) and inside.issubset(missing):
+            return part
+    return ""
+
+
+def instead(name: str, unexpected: list[str], insides: Collection[str]) -> str:
+    """Return a clause on the unexpected parameters that exist instead of a missing one, or "".
+
+    It names the most similar one, or else the first few.
+    """
+    there = get_close_matches(name, unexpected, 1, 0.5) or unexpected[:6]
+    names = dict.fromkeys(weight_name(one, insides) for one in there)
+    return f"it has {', '.join(names)}" if there else ""
+
+
+def weight_name(name: str, insides: Collection[str]) -> str:
+    """Return what messages call a weight; inside a part that the learner has not seen, the part."""
+    part = holder_of(name, insides)
+    return f"a weight of `{part}`" if part else f"`{name}`"

@@ -11,7 +11,6 @@ from .tensor_comparison import DIMENSIONS, PLURALS
 
 CLOSE = 1e-3  # the largest difference of a sum from 1 that counts as none
 STEADY = 1e-4  # the largest relative difference of factors that counts as none
-SAME_SUM = 1e-6  # two sums this close are equal up to rounding
 ORIGINS = "infinity - infinity and the root of a negative number give NaN too"
 # A case with a learner's result and the expected one.
 Compared = tuple[Case, torch.Tensor | None, torch.Tensor]
@@ -159,17 +158,11 @@ def sizes_of_sums(actual: torch.Tensor) -> str:
     totals = actual.double().sum(dim=-1)
     least, most = float(totals.min()), float(totals.max())
     if actual.ndim <= 1:
-        return f"its entries sum to {spoken_sum(least)} instead of 1"
+        return f"its entries sum to {least:.4g} instead of 1"
     if most - least < CLOSE:
-        return f"every row sums to {spoken_sum(least)} instead of 1"
-    sizes = f"{spoken_sum(least)} and {spoken_sum(most)}"
+        return f"every row sums to {least:.4g} instead of 1"
+    sizes = f"{least:.4g} and {most:.4g}"
     return f"its rows should sum to 1; their sums are between {sizes}"
-
-
-def spoken_sum(number: float) -> str:
-    """Return a sum, which may differ from 1 by less than four digits show."""
-    close = f"{number:.4g}" == "1" and abs(number - 1) > SAME_SUM
-    return "nearly 1" if close else f"{number:.4g}"
 
 
 def returned_argument(case: Case, actual: torch.Tensor) -> str:

@@ -1,11 +1,12 @@
 """Name results and parameters in messages, but never by a name that learners have not seen."""
 
+from collections.abc import Collection
+
 from torch import nn
 
 from ..exchange.cases import Case, passed_as
 from ..exchange.values import kind
 from ..runner.step import Step
-from .lost_weights import holder_of
 from .own_names import own_name
 from .protocols import JudgedExercise
 
@@ -84,6 +85,16 @@ def names_in_substitutes(exercise: JudgedExercise) -> set[str]:
         for name in facts.get("parameters", {}):
             found |= {name.removeprefix(part) for part in substitutes if name.startswith(part)}
     return found
+
+
+def holder_of(name: str, insides: Collection[str]) -> str:
+    """Return the part around a weight that the learner has not seen; "" for other weights.
+
+    >>> holder_of("rows.0.mix.w", {"w"}), holder_of("w", {"w"})
+    ('rows.0.mix', '')
+    """
+    inner = max((one for one in insides if name.endswith(f".{one}")), key=len, default="")
+    return name.removesuffix(f".{inner}") if inner else ""
 
 
 def is_within(name: str) -> bool:

@@ -33,26 +33,9 @@ class SubmittedText:
         self.text = text
 
     @cached_property
-    def words(self) -> frozenset[str]:
-        """All names, words and integers in the text."""
-        return frozenset(re.findall(r"\w+", self.text))
-
-    @cached_property
     def lines(self) -> list[str]:
         """The lines, split as Python does, and printable because they are quoted and analysed."""
         return [printable(line, len(line)) for line in re.split("\r\n|\r|\n", self.text)]
-
-    @property
-    def prints_when_called(self) -> bool:
-        """True if a definition may print. Code without indentation runs once, on loading.
-
-        >>> [SubmittedText(text).prints_when_called for text in ("print(1)", "def f(x): print(x)")]
-        [False, True]
-        """
-        inside = (" ", "\t", "def ", "async def ", "class ")
-        return any(
-            "print" in line and (line.startswith(inside) or "lambda" in line) for line in self.lines
-        )
 
     def with_source_line(self, error: CaughtError) -> CaughtError:
         """Return an error with the text of its line; if that line does not exist, without it."""

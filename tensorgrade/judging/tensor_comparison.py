@@ -73,21 +73,6 @@ def where_they_differ(differs: torch.Tensor) -> tuple[str, str]:
     return "", f"{int(differs.sum())} of {differs.numel()} entries differ"
 
 
-def where_nan(nan: torch.Tensor) -> tuple[str, str]:
-    """Return where NaN is, by the True places of a mask, or else in how many places.
-
-    >>> where_nan(torch.tensor([[True, True], [False, False]]))
-    ('NaN is only in row `[0]`', '')
-    """
-    if nan.all():
-        return "", "every entry is NaN"
-    for dim in range(nan.ndim):
-        hit = any_along(nan, dim)
-        if 2 * int(hit.sum()) <= len(hit):
-            return f"NaN is only in {slices_along(dim, hit, nan.ndim)}", ""
-    return "", f"{int(nan.sum())} of {nan.numel()} entries are NaN"
-
-
 def on_a_side(differs: torch.Tensor) -> str:
     """Return the only side of the diagonal on which (stacked) square matrices differ, or ""."""
     if differs.ndim < 2 or differs.shape[-1] != differs.shape[-2]:

@@ -20,29 +20,16 @@ class ValueGap:
     """The first place at which two values disagree.
 
     how: `type`, `size`, `missing` or `extra` (a key), `tensor` or `value`. expected, actual: the
-    values at that place. around: the parts of both values to show side by side. steps: the keys and
-    indices on the path to the place. tensors: for `tensor`, how the two tensors disagree.
+    values at that place. around: the parts of both values to show side by side. place: the path of
+    keys and indices to it, such as `['a'][2]`. tensors: for `tensor`, how the two tensors disagree.
     """
 
     how: str
     expected: Tree
     actual: Tree
     around: tuple[Tree, Tree]
-    steps: tuple["Key | int", ...] = ()
+    place: str = ""
     tensors: Disagreement | None = None
-
-    @property
-    def place(self) -> str:
-        """The path of keys and indices to the place, such as `['a'][2]`."""
-        steps = (step.tree if isinstance(step, Key) else step for step in self.steps)
-        return "".join(f"[{shown(step)}]" for step in steps)
-
-
-@dataclass(frozen=True)
-class Key:
-    """A key of a dict on the path to a place."""
-
-    tree: Tree
 
 
 @dataclass(frozen=True)
@@ -144,7 +131,7 @@ class ValueJudge:
         for key, (written, value) in wanted.items():
             around = entry(written, value), entry(*given[key])
             if gap := self.between(value, given[key][1], around):
-                return inside(gap, Key(written))
+                return inside(gap, written)
         return None
 
 
@@ -167,11 +154,9 @@ def in_order(tree: Tree, keys: list) -> Tree:
     return {"dict": sorted(parts(tree), key=lambda pair: places.get(value_of(pair[0]), last))}
 
 
-def inside(gap: ValueGap | None, step: Key | int) -> ValueGap | None:
-    """Return a gap with a step added to the start of its path; None for None."""
-    if gap is None:
-        return None
-    return replace(gap, steps=(step, *gap.steps))
+def inside(gap: ValueGap | None, step: Tree) -> ValueGap | None:
+    """Return a gap with a key or an index added to the start of its path; None for None."""
+    return gap and replace(gap, place=f"[{shown(step)}]{gap.place}")
 
 
 def problem_of(gap: ValueGap, what: str) -> str:

@@ -19,12 +19,6 @@ CLOSE = 2e-5  # the relative difference that counts as rounding
 LARGEST = 1024  # the most numbers of a value that is compared; larger right ones are not stored
 MOST_REACHED = 4  # names of right values in a sentence
 MOST_CASES = 200  # traces (one for each case) whose prepared values are cached
-RESHAPES = {"view", "reshape", "flatten", "unflatten"}
-# Operations that move numbers and change none: a mistake would be on the line that uses the result.
-MOVES = RESHAPES | {
-    *("T", "mT", "t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis"),
-    *("__getitem__", "split", "chunk", "unbind", "unsqueeze", "squeeze", "expand", "contiguous"),
-}
 FILLS = {"zeros", "ones", "full", "empty", "zero", "fill"}
 COPIES = {"cat", "concat", "stack", "hstack", "vstack", "repeat", "tile", "repeat_interleave"}
 
@@ -46,26 +40,18 @@ class RightValues:
 
     def __init__(self, trace: Trace):
         self.by_shape: dict[torch.Size, list[tuple[torch.Tensor, tuple[str, ...]]]] = {}
-        self.numbers: dict[int, list[torch.Tensor]] = {}  # by their count, in order
         values = [stage.value for stage in trace.stages if stage.value is not None]
         self.shapes = {value.squeeze().shape for value in values}
-        self.overflows = any(map(overflows, values))
         self.even = {(one.shape, float(one.flatten()[0])) for one in values if is_even(one)}
         for stage in trace.stages:
             if stage.value is not None and tells(stage.value):
                 value = normal(stage.value)
                 self.by_shape.setdefault(value.shape, []).append((value, stage.names))
-                self.numbers.setdefault(value.numel(), []).append(value.flatten().sort().values)
 
     def names(self, value: torch.Tensor) -> tuple[str, ...] | None:
         """Return the names of a normal value; None if no right answer has it."""
         known = self.by_shape.get(value.shape, ())
         return next((names for one, names in known if is_close(value, one)), None)
-
-    def has_numbers(self, value: torch.Tensor) -> bool:
-        """Return True if a right value has the same numbers, in any order and shape."""
-        numbers = value.flatten().sort().values
-        return any(is_close(numbers, one) for one in self.numbers.get(len(numbers), ()))
 
     def has_slice(self, value: torch.Tensor) -> bool:
         """Return True if a value is a slice of a right one, as in loops."""
@@ -90,11 +76,12 @@ class Compared:
     """A trace compared with the solution's on a case. Places are indices in its stages.
 
     known: for each value, True if right answers have it, False if none has, and None if it is not
-    reported or has equal numbers only, which say nothing.
+    reported or has equal numbers only, which say nothing. slices: True if a slice of a right value
+    is right, as in a loop over it.
     """
 
-    def __init__(self, seen: Seen, trace: Trace, reference: Trace):
-        self.case = seen.case
+    def __init__(self, seen: Seen, trace: Trace, reference: Trace, slices: bool = True):
+        self.case, self.slices = seen.case, slices
         self.asked = [t for name, t in seen.expected.tensors.items() if name.startswith("result")]
         self.trace, self.stages, self.right = trace, trace.stages, right_values(reference)
         self.known: list[bool | None] = []
@@ -106,8 +93,6 @@ class Compared:
         if stage.line == 0:
             return True
         right = self.right
-        if stage.value is not None and overflows(stage.value) and not right.overflows:
-            return False
         if stage.value is None or stage.value.numel() > LARGEST:
             return None
         if not (tells(stage.value) or self.is_levelled(stage)):
@@ -117,10 +102,7 @@ class Compared:
             return True
         if stage.operation in COPIES and all(self.known[at] for at in stage.inputs):
             return True
-        if stage.operation in MOVES and right.has_numbers(value):
-            # A reshape to the shape of a right value has put the numbers in wrong places.
-            return stage.operation not in RESHAPES or value.shape not in right.by_shape
-        return right.has_slice(value)
+        return self.slices and right.has_slice(value)
 
     def is_levelled(self, stage: Stage) -> bool:
         """Return True if different numbers became equal ones, as right answers never do it."""
@@ -167,6 +149,11 @@ class Compared:
             for at, value, right in pairs
             if value is not None and not (value.shape == right.shape and is_same(value, right))
         ]
+
+    def lines_of_other_values(self) -> set[int]:
+        """Return the lines that compute values which the solution does not have."""
+        pairs = zip(self.stages, self.known, strict=True)
+        return {stage.line for stage, known in pairs if known is False}
 
     def holding(self, values: list[torch.Tensor]) -> int | None:
         """Return the first place where a line of the answer computes one of these values.
@@ -240,11 +227,6 @@ def said_before(compared: Compared, at: int, place: Callable[[int], str]) -> str
 def tells(value: torch.Tensor) -> bool:
     """Return True if a value has different numbers, so that it is not a constant."""
     return value.numel() > 1 and bool((value != value.flatten()[0]).any())
-
-
-def overflows(value: torch.Tensor) -> bool:
-    """Return True if a value holds NaN or plus infinity."""
-    return bool((value.isnan() | (value == torch.inf)).any())
 
 
 def is_even(value: torch.Tensor) -> bool:

@@ -165,7 +165,7 @@ class Review:
         chapter, maker = self.kit.course.exercise(exercise)[0].name, self.checker.maker
         own = own_code(self.kit.text(chapter), exercise)
         side = maker.side(chapter)
-        known = [o for o in side.fingerprints.by_exercise[exercise] if o.mistakes == (mistake,)]
+        known = [o for o in side.fingerprints.of(exercise) if o.mistakes == (mistake,)]
         telling = (
             (case, right)
             for case, right in side.references.of(exercise)

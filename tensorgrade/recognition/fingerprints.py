@@ -6,7 +6,7 @@ They are stored in the files of the references. They identify a mistake without 
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -37,12 +37,13 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """All fingerprints of a chapter by exercise, and the mistakes' messages by name.
+    """The fingerprints of a chapter's mistakes, and the mistakes' messages by name.
 
-    prices: by exercise, the share of it that a mistake costs, if its author sets one.
+    of: returns those of an exercise. prices: by exercise, the share of it that a mistake costs, if
+    its author sets one.
     """
 
-    by_exercise: Mapping[str, list[Fingerprint]] = field(default_factory=dict)
+    of: Callable[[str], list[Fingerprint]] = lambda exercise: []
     messages: dict[str, str] = field(default_factory=dict)
     prices: dict[str, dict[str, float]] = field(default_factory=dict)
 
@@ -62,13 +63,17 @@ def read_mistakes(path: Path) -> dict[str, dict]:
         raise damaged(path) from None
 
 
-def load_fingerprints(folder: Path, chapter: str, exercises: Iterable[str]) -> Fingerprints:
-    """Return the fingerprints of a chapter's exercises, to be read from their files on demand.
+def load_fingerprints(folder: Path, chapter: str) -> Fingerprints:
+    """Return the fingerprints of a chapter. Those of an exercise are read on demand, once.
 
     Raises CourseError if the file about its mistakes is missing or damaged.
     """
-    about = read_mistakes(mistakes_path(folder, chapter))
-    return Fingerprints(LazyFingerprints(folder, chapter, exercises), **about)
+
+    @functools.cache
+    def of(exercise: str) -> list[Fingerprint]:
+        return read_prints(read_part(stored_path(folder, chapter, exercise), "fingerprints"))
+
+    return Fingerprints(of, **read_mistakes(mistakes_path(folder, chapter)))
 
 
 def stored_form(prints: list[Fingerprint]) -> dict:
@@ -97,28 +102,6 @@ def as_stored(one: Imprint) -> Imprint:
     """Return an imprint with its numbers rounded as in a file, so that comparisons agree."""
     first, second = (float(shortened(number)) for number in one.numbers)
     return Imprint(one.words, (first, second), one.facts)
-
-
-class LazyFingerprints(Mapping[str, list[Fingerprint]]):
-    """Stored fingerprints by exercise, read on demand. Most runs need those of one exercise."""
-
-    def __init__(self, folder: Path, chapter: str, exercises: Iterable[str]):
-        self.paths = {name: stored_path(folder, chapter, name) for name in exercises}
-        self.read = functools.cache(
-            lambda name: read_prints(read_part(self.paths[name], "fingerprints"))
-        )
-
-    def __getitem__(self, name: str) -> list[Fingerprint]:
-        return self.read(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.paths  # a Mapping would read them to answer this
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.paths)
-
-    def __len__(self) -> int:
-        return len(self.paths)
 
 
 def read_prints(data: dict) -> list[Fingerprint]:

@@ -1,58 +1,23 @@
 """Evaluation of operations counted in a watched call (a claim of the learner's process)."""
 
 # All torch operations that multiply matrices, including the fused products of each device.
-PRODUCTS = {
-    "mm",
-    "bmm",
-    "addmm",
-    "baddbmm",
-    "addbmm",
-    "mv",
-    "addmv",
-    "dot",
-    "vdot",
-    "linear",
-    "matmul",
-    "_scaled_dot_product_flash_attention_for_cpu",
-    "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_efficient_attention",
-    "_scaled_dot_product_cudnn_attention",
-    "_scaled_dot_product_fused_attention_overrideable",
-    "_addmm_activation",
-    "mkldnn_linear",
-}
+PRODUCTS = set(
+    """
+    mm bmm addmm baddbmm addbmm mv addmv dot vdot linear matmul
+    _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention
+    _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention
+    _scaled_dot_product_fused_attention_overrideable _addmm_activation mkldnn_linear
+    """.split()
+)
 # Operations that only change a tensor's layout. Their number depends on the tensor's sizes; for
 # example, a single part needs no copy.
-LAYOUT = {
-    "view",
-    "_unsafe_view",
-    "reshape",
-    "_reshape_alias",
-    "as_strided",
-    "expand",
-    "clone",
-    "copy_",
-    "_to_copy",
-    "t",
-    "transpose",
-    "permute",
-    "detach",
-    "alias",
-    "select",
-    "slice",
-    "unsqueeze",
-    "squeeze",
-    "split",
-    "split_with_sizes",
-    "unbind",
-    "cat",
-    "stack",
-    "empty",
-    "empty_like",
-    "new_empty",
-    "zeros",
-    "zeros_like",
-}
+LAYOUT = set(
+    """
+    view _unsafe_view reshape _reshape_alias as_strided expand clone copy_ _to_copy t transpose
+    permute detach alias select slice unsqueeze squeeze split split_with_sizes unbind cat stack
+    empty empty_like new_empty zeros zeros_like
+    """.split()
+)
 
 
 def products(operations: dict) -> int:

@@ -1,6 +1,6 @@
 """Explain the points of an exercise in one line, the same in every view."""
 
-from ..attempts.results import CheckResult, Rule, Topic, state_of
+from ..attempts.results import CheckResult, Rule, state_of
 from .words import in_tenths, plural
 
 
@@ -17,14 +17,13 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     >>> how_earned([CheckResult("scale", 2, passed=True)], most=2)
     '1 of 1 check passed'
     """
-    answers = [check for check in checks if check.about == Topic.ANSWER]
-    others = [check for check in checks if check.about != Topic.ANSWER]
+    answers = [check for check in checks if not check.of_size]
     passed = sum(check.passed for check in answers)
     parts = [f"{passed} of {plural(len(answers), 'check')} passed"]
     if passed < len(answers) and (reason := forbidden_call(answers) or other_rule(answers)):
         costs = most - earned(answers)
         parts.append(f"{reason}: {lost(costs)}" if costs else reason)
-    if any(check.about == Topic.REPAIR_SIZE and not check.passed for check in others):
+    if any(check.of_size and not check.passed for check in checks):
         parts.append(f"more changed than needed: {lost(most - earned(answers))}")
     return "; ".join(parts)
 

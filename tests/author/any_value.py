@@ -88,7 +88,7 @@ class SmallCourse:
             Side(
                 references,
                 load_checks(self.project.graders),
-                lambda: Fingerprints({"f": prints}, messages),
+                lambda: Fingerprints(lambda _: prints, messages),
             ),
         )
         return answer_to(attempt, "f")

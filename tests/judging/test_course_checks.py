@@ -14,7 +14,7 @@ from tensorgrade.exchange.observation import Loaded, Observation, TextFacts
 from tensorgrade.exchange.references import References
 from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Wrong
-from tensorgrade.recognition.fingerprints import Fingerprint
+from tensorgrade.recognition.fingerprints import Fingerprint, Fingerprints
 from tensorgrade.recognition.signatures import imprint
 from tensorgrade.sources.program import Program, Source
 
@@ -72,7 +72,7 @@ def test_a_mistake_is_recognized_by_it(tmp_path):
     attempt = attempt_that_gives(torch.tensor([1.0, -2.0]), own)
     (case, expected), seen = attempt.references.entries[0], attempt.answers["negate"].seen
     found = {case.name: imprint(case, expected, seen[0][2], own.signatures)}
-    attempt.side.fingerprints.by_exercise["negate"] = [Fingerprint(("sign_kept",), found)]
+    attempt.side.fingerprints = Fingerprints(lambda _: [Fingerprint(("sign_kept",), found)])
     assert mistakes(attempt.answers["negate"]) == ("sign_kept",)
 
 

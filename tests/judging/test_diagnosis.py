@@ -30,15 +30,3 @@ def test_a_cause_of_a_factor_holds_for_other_sizes_too(power, said):
     assert said in ratios(here, [other, one])
     assert "which" not in ratios(here) and "which" not in ratios(here, [one])
     assert "which" not in ratios(here, [(cases[1], 4**power * expected, expected)])
-
-
-def test_what_a_ratio_looks_like():
-    case, expected = case_of(x=torch.zeros(5, 7), p=0.5), torch.randn(5, 7)
-    assert "the sign" in ratios((case, -expected, expected))
-    assert ratios((case, 1.002 * expected, expected)).endswith("times 1.002")
-    elsewhere = [(case_of(x=torch.zeros(5, 7), p=0.5), 0.5 * expected, expected)]
-    assert ratios((case, 0.5 * expected, expected), elsewhere).endswith("times 0.5")
-    assert ratios((case, torch.randn(5, 7), expected)) == ""
-    assert ratios((case, 1.00003 * expected, expected)) == ""
-    weights = torch.softmax(expected, dim=-1)
-    assert ratios((case, torch.softmax(1.00003 * expected, dim=-1).double(), weights)) == ""

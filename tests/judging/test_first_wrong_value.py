@@ -46,8 +46,6 @@ HEADS = ("ch4_multi_head_attention", "MultiHeadAttention")
 ROTATE = ("ch5_beyond_one_sentence", "rotate")
 ONLINE = ("ch5_beyond_one_sentence", "online_softmax_attention")
 CROSS = ("ch5_beyond_one_sentence", "CrossAttention")
-LATENT = ("ch5_beyond_one_sentence", "LatentAttention")
-GPT = ("ch6_small_gpt", "SmallGPT")
 
 # Right ones in other words: sums, in place, scaled by roots, by hand.
 UNUSUAL = [
@@ -59,15 +57,8 @@ UNUSUAL = [
 BY_HAND = [("torch.softmax(scaled, dim=-1)", "scaled.exp() / scaled.exp().sum(-1).unsqueeze(-1)")]
 MIXED = ("return weights @ values", "return weights @ (values + keys[..., :1])")
 ROTATED = "return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
-FIRST, SECOND = "first * cos - second * sin", "second * cos + first * sin"
-HALVES = [
-    f"y = {made}(x)\n    y[..., :half] = {FIRST}\n    y[..., half:] = {SECOND}\n    return y"
-    for made in ("torch.clone", "torch.empty_like", "torch.zeros_like")
-]
 TWICE = "cos, sin = torch.cat((cos, cos), dim=-1), torch.cat((sin, sin), dim=-1)\n"
 TWICE += "    return x * cos + torch.cat((-second, first), dim=-1) * sin"
-RIGHT = [(ATTENTION, edits) for edits in UNUSUAL]
-RIGHT += [(ROTATE, [(ROTATED, put)]) for put in (*HALVES, TWICE)]
 
 KEYS = "keys.reshape(b, m, self.num_heads, self.head_dim)"
 WEIGHTS = "torch.softmax(scaled, dim=-1)"
@@ -85,39 +76,17 @@ WRONG = [
     (ATTENTION, [(RETURNED, "return weights @ values[:-1]")], "values[:-1]", "line 10"),
     # A value that nothing uses, beside the mistake or instead of it.
     (ATTENTION, [(RETURNED, "print(end='')\n    return 2 * weights @ values")], "2 * weights", ""),
-    (
-        ATTENTION,
-        [(RETURNED, "scores + 1\n    return 2 * weights @ values")],
-        "scores + 1",
-        "effect",
-    ),
     (ATTENTION, [("scaled = scores", "scores"), ("scaled,", "scores,")], "scores / d_k", "effect"),
-    (
-        GPT,
-        [("\n            x = block(x)", "\n            block(x)")],
-        "",
-        "gradient",
-    ),
     # What is right before it has names.
-    (NORMED, [("x.mean(-1, keepdim=True)", "x.mean()")], "mean = x", "become wrong on"),
     (NORMED, [("-1, keepdim=True, unbiased=False", "")], "variance = x", "become wrong on"),
     (NORMED, [("(x - mean)", "(x + mean)")], "normed = ", "mean, variance. Then"),
     # A line that turns a right value wrongly is not called right.
     (HEADS, [("self.num_heads, self.head_dim)", "self.head_dim, self.num_heads)")], "", "Up to"),
     (CROSS, [(f"{KEYS}.transpose(1, 2)", KEYS)], "keys.transpose", "must match"),
     (ROTATE, [(ROTATED, TWICE), ("x * cos +", "x +")], "x + torch.cat", "Up to"),
-    # Loops: the start value, no round at all, and what comes after the last round.
-    (ONLINE, [("full((n, 1), -torch", "full((n, 1), torch")], "largest = ", "NaN"),
+    # Loops: no round at all, and what comes after the last round.
     (ONLINE, [("range(0, len(keys), block_size)", "range(0)")], "", "NaN"),
     (ONLINE, [(OUT, "return context / total**2")], "total**2", "wrong on line"),
-    (ONLINE, [(OUT, "return context / largest")], "/ largest", "wrong on line"),
-    # Names of one letter.
-    (
-        LATENT,
-        [("keys = self.W_key_up", "k = self.W_value_up"), ("keys", "k")],
-        "",
-        "compare queries with values",
-    ),
 ]
 
 
@@ -132,12 +101,6 @@ def edited(place: tuple[str, str], edits: list[tuple[str, str]]) -> str:
         assert old in own, old
         own = own.replace(old, new)
     return head + own
-
-
-@pytest.mark.parametrize("place, edits", RIGHT)
-def test_a_right_answer_in_other_words_is_right(judge, place, edits):
-    found = judge(*place, edited(place, edits), public=True)
-    assert (found.points, found.line) == (found.max_points, None), found
 
 
 @pytest.mark.parametrize("place, edits, code, words", some(WRONG, 12))

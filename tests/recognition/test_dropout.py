@@ -26,23 +26,6 @@ def drawn(seed: int, entries: torch.Tensor = EVERYWHERE) -> torch.Tensor:
     return chances(torch.rand(2, *entries.shape, generator=generator) >= P, entries, P)
 
 
-def in_pairs(kept, dim):
-    """Every second slice along a dimension is the one before."""
-    first = kept.unflatten(dim, (-1, 2)).select(dim + 1, 0)
-    return first.repeat_interleave(2, dim=dim)
-
-
-def counted(chance):
-    """The same number of entries in each row."""
-    return chance.argsort(-1).argsort(-1) >= P * chance.shape[-1]
-
-
-def opposite(chance):
-    """Every second row turns the one before around."""
-    first = chance[..., 0::2, :]
-    return torch.stack((first, 1 - first), dim=-2).flatten(-3, -2) >= P
-
-
 def mirrored(chance):
     """A row drops what the row at the other end drops."""
     first = chance[..., : chance.shape[-2] // 2, :]
@@ -61,12 +44,6 @@ def half_repeated(chance):
 
 
 KINDS = {  # each with the dimension whose slices depend on each other
-    "calls in pairs": (0, lambda chance: in_pairs(chance >= P, 0)),
-    "batch rows in pairs": (1, lambda chance: in_pairs(chance >= P, 1)),
-    "rows in pairs": (2, lambda chance: in_pairs(chance >= P, 2)),
-    "columns in pairs": (3, lambda chance: in_pairs(chance >= P, 3)),
-    "opposite rows": (2, opposite),
-    "a fixed number in each row": (3, counted),
     "mirrored rows": (2, mirrored),
     "rows moved on": (3, moved_on),
     "half of the rows": (2, half_repeated),

@@ -36,13 +36,13 @@ def test_what_is_written_is_read_again_on_demand(tmp_path):
     path = stored_path(tmp_path, "ch1", "f")
     store(path, "key", {"fingerprints": stored_form(PRINTS)}, {})
     with pytest.raises(CourseError, match=r"mistakes.json is missing"):
-        load_fingerprints(tmp_path, "ch1", ["f"])
+        load_fingerprints(tmp_path, "ch1")
     about = {"messages": {"wrong": "It is wrong."}, "prices": {"f": {"wrong": 0.5}}}
     mistakes_path(tmp_path, "ch1").write_text(json.dumps(about), encoding="utf-8")
-    stored = load_fingerprints(tmp_path, "ch1", ["f", "unread"])
-    assert stored.by_exercise["f"] == PRINTS and stored.messages == {"wrong": "It is wrong."}
+    stored = load_fingerprints(tmp_path, "ch1")
+    assert stored.of("f") == PRINTS and stored.messages == {"wrong": "It is wrong."}
     with pytest.raises(CourseError, match=r"unread.safetensors is missing"):
-        stored.by_exercise["unread"]
+        stored.of("unread")
 
 
 def test_stored_pairs_are_read_while_the_single_mistakes_give_the_same_results(tmp_path):
@@ -115,11 +115,6 @@ def test_errors_alone_and_two_wrong_cases_are_not_enough():
     assert named_in(seen(DOUBLED, DOUBLED, SIZES, "another"), prints) == ()
     assert named_in(seen(*["another"] * 4), prints) == ()
     assert named_in(seen(*["too large (8)"] * 4), prints) == ()  # other sizes
-
-
-def test_where_two_mistakes_match_but_for_errors_none_is_named():
-    prints = known(one=[DOUBLED] * 3 + [SIZES], other=[DOUBLED] * 3 + ["else"])
-    assert named_in(seen(DOUBLED, DOUBLED, DOUBLED, "third"), prints) == ()
 
 
 CHANGED = {"result": {"changed": ["x"]}}

@@ -118,7 +118,7 @@ def test_a_function_cannot_tell_its_hidden_inputs(judge: Judge, instruction: str
 
 @pytest.mark.slow
 def test_the_attempts_are_real(judge: Judge, monkeypatch):
-    monkeypatch.setattr("tensorgrade.attempts.told.for_learner", lambda *asked: asked[-1])
+    monkeypatch.setattr("tensorgrade.attempts.pipeline.for_learner", lambda *asked: asked[-1])
     tried = some(SAID, 3)
     came = [one for one in tried if told_by(judge, CH1, SCORES, scores(one))]
     assert len(came) >= len(tried) // 2, came
@@ -230,6 +230,6 @@ def test_what_is_said_on_hidden_cases_is_not_repeated(rows, public_wrong: bool):
 
 @pytest.mark.slow
 def test_if_everything_is_told_most_of_it_arrives(rows, monkeypatch):
-    monkeypatch.setattr("tensorgrade.attempts.told.for_learner", lambda *asked: asked[-1])
+    monkeypatch.setattr("tensorgrade.attempts.pipeline.for_learner", lambda *asked: asked[-1])
     came = [carrier for carrier in CARRIERS if len(told_with(rows, carrier, 3, False)) > 1]
     assert len(came) >= len(CARRIERS) * 2 // 3, came

@@ -34,16 +34,10 @@ MADE = "import sys\nsys.modules['zz'] = type(sys)('zz')"
 SUBSTITUTES = {
     "assignment": f"{SIMPLE} = {OTHER}",
     "setattr": f"import sys\nsetattr(sys.modules[__name__], '{SIMPLE}', {OTHER})",
-    "globals": f"globals()['{SIMPLE}'] = {OTHER}",
-    "namespace": f"{SIMPLE}.__globals__['{SIMPLE}'] = {OTHER}",
     "exec": f"exec('{SIMPLE} = {OTHER}')",
-    "walrus": f"print({SIMPLE} := {OTHER})",
-    "with": f"import contextlib\nwith contextlib.nullcontext({OTHER}) as {SIMPLE}: pass",
     "match": f"match {OTHER}:\n    case {SIMPLE}: pass",
-    "loop": f"for {SIMPLE} in [{OTHER}]: pass",
     "block": f"if True:\n    def {SIMPLE}(inputs): return {OTHER}(inputs)",
     "star": f"{MADE}\nsys.modules['zz'].{SIMPLE} = {OTHER}\nfrom zz import *",
-    "import": f"{MADE}\nsys.modules['zz'].f = {OTHER}\nfrom zz import f as {SIMPLE}",
     "subclass": f"class A:\n    def __init_subclass__(cls): globals()['{SIMPLE}'] = {OTHER}\n"
     "class B(A): pass",
     "code": f"{SIMPLE}.__code__ = {OTHER}.__code__",

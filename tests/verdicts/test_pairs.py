@@ -9,7 +9,7 @@ from tensorgrade.author.mistakes import known
 from ..answers.reader import solution
 from ..support import Judge, Project, with_mistakes
 
-CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
+CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 SIMPLE, SCALED = "simplified_self_attention", "scaled_dot_product_attention"
 # Mistakes that are made, in the course's order, and those of them that are named.
 SETS = [
@@ -17,7 +17,6 @@ SETS = [
     # Scores of tokens with themselves are symmetric: two pairs look the same.
     (CH1, SIMPLE, "softmax_over_columns weights_not_returned", 1),
     (CH1, SIMPLE, "weights_transposed weights_not_returned", 1),
-    # An overwritten input does not hide two other mistakes.
 ]
 
 

@@ -9,7 +9,7 @@ from ..answers.reader import solution
 from ..support import Judge, Verdict
 
 pytestmark = pytest.mark.slow
-CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+CH2 = "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
 CH6 = "ch6_small_gpt"
 WEIGHTS = """    attn_scores = queries @ keys.transpose(-2, -1)
@@ -23,14 +23,6 @@ MIXED = """    attn_scores = queries @ keys.transpose(-2, -1)
 """
 # Edits with which the later exercises of a solution call the earlier ones.
 CALLS = {
-    CH1: {
-        "    attn_scores = inputs @ query\n    attn_weights = torch.softmax(attn_scores, dim=-1)": (
-            "    attn_weights = softmax(attention_scores(query, inputs))"
-        ),
-        "    attn_weights = torch.softmax(attn_scores, dim=-1)\n    context_vecs": (
-            "    attn_weights = softmax(attn_scores)\n    context_vecs"
-        ),
-    },
     CH2: {
         "".join(f"    {line}\n" for line in MIXED.splitlines()): (
             "        return scaled_dot_product_attention(queries, keys, values)\n"
@@ -51,17 +43,10 @@ CALLS = {
         ),
     },
     CH4: {
-        **{
-            f"{n} = {n}.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)": (
-                f"{n} = split_heads({n}, self.num_heads)"
-            )
-            for n in ("queries", "keys", "values")
-        },
         "context_heads.transpose(1, 2).reshape(b, num_tokens, -1)": "merge_heads(context_heads)",
     },
     CH6: {},  # its classes are made of the earlier ones anyway
 }
-SPLIT = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
 MERGE = "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)"
 DROPPED = "return attn_weights * keep / (1 - p)"
 TRIL = {"torch.triu(ones, diagonal=1).bool()": "torch.tril(ones, diagonal=-1).bool()"}
@@ -112,36 +97,10 @@ SLIPS = {
         "attention_weights",
         "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
     ),
-    "scores": (
-        CH1,
-        {"return inputs @ query": "return 0.7 * (inputs @ query) ** 2"},
-        "attention_scores",
-        "context_vector",
-    ),
-    "softmax": (
-        CH1,
-        {"shifted = x - x.amax(dim=dim, keepdim=True)": "shifted = x / 2"},
-        "softmax",
-        "context_vector simplified_self_attention",
-    ),
     "mask": (CH3, TRIL, "causal_mask", "causal_attention_weights CausalAttention"),
-    "dropout": (CH3, NOT_DIVIDED, "inverted_dropout", "CausalAttention"),
-    "split": (
-        CH4,
-        {SPLIT: "x.reshape(b, num_heads, -1, head_dim)"},
-        "split_heads",
-        "MultiHeadAttention",
-    ),
-    "merge": (
-        CH4,
-        {MERGE: "1.5 * x.flip(1).transpose(1, 2).flatten(2)"},
-        "merge_heads",
-        "MultiHeadAttention",
-    ),
     "norm": (CH6, BIASED, "LayerNorm", "TransformerBlock SmallGPT"),
     "nothing comes of it": (CH6, RAISES, "LayerNorm", "TransformerBlock SmallGPT"),
     "other weights": (CH6, {"4 * d": "3 * d"}, "FeedForward", "TransformerBlock SmallGPT"),
-    "block": (CH6, NORM_AFTER, "TransformerBlock", "SmallGPT"),
     "loss": (CH6, {"- right).mean()": "- right).sum()"}, "cross_entropy", "train_step"),
 }
 

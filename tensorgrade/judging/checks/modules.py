@@ -8,8 +8,7 @@ from ...runner.second_device import TwoDevices
 from ..checked import CheckedExercise, is_constant
 from ..diagnosis import Wrong
 from ..errors import why_it_raised
-from ..lost_weights import holder_of
-from ..result_names import names_in_substitutes, own_weight, parameter
+from ..result_names import holder_of, names_in_substitutes, own_weight, parameter
 from . import check
 
 MOST_NAMES = 8  # parameters of a module listed in one sentence

@@ -49,6 +49,7 @@ RIGHT = {
     "attention_weights": {
         "softmax_in_float32": [(SOFTMAX, IN_FLOAT32)],
         "einsum": [(SCORES, "torch.einsum('...nd,...md->...nm', queries, keys)")],
+        "root_of_a_tensor": [("d_k**0.5", "torch.tensor(float(d_k)).sqrt()")],
         "scaled_by_half_each": [
             (SCORES, "(queries / queries.shape[-1] ** 0.25) @ (keys / keys.shape[-1] ** 0.25).mT"),
             (SOFTMAX, "torch.softmax(attn_scores, -1)"),

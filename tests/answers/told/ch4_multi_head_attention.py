@@ -6,10 +6,7 @@ IN_HEADS = ".reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 
 QUERIES = f"queries = queries{IN_HEADS}"
 LAYERS = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
 MERGE = "context_heads.transpose(1, 2).reshape(b, num_tokens, -1)"
-DROP = "attn_weights = self.dropout(attn_weights)"
-CUT, FILL = "self.mask[:num_tokens, :num_tokens]", "attn_scores.masked_fill(future, -torch.inf)"
 HEAD_DIM = "head_dim = d_out // num_heads"
-KEEPS = "self.keys = keys = keys + getattr(self, 'keys', 0)\n        attn_scores = queries"
 
 REFUSES = """
 class MultiHeadAttention(nn.Module):
@@ -41,26 +38,18 @@ def trace_shapes(b, num_tokens, d_in, d_out, num_heads):
 # fmt: off
 TOLD = {
     "MultiHeadAttentionWrapper": {
-        "one_head_too_few": ([("range(num_heads)", "range(num_heads - 1)")],
-            {"names": ["one_head_too_few"], "unsays": "RuntimeError", "public": True}),
         "dropout_and_bias_swapped": ([
             (LAYERS, LAYERS.replace("dropout, qkv_bias", "qkv_bias, dropout")),
         ], {"says": "weight of `heads.0`", "public": True}),
     },
     "split_heads": {
-        "not_a_whole_number": ([("d_out // num_heads", "d_out / num_heads")],
-            {"says": "`//`", "line": "x.reshape("}),
         "other_dimensions_swapped": ([(".transpose(1, 2)", ".transpose(0, 1)")],
             {"says": "0, 1 and 2", "line": ".transpose(0, 1)"}),
-        "not_transposed_by_reshape": ([(SPLIT, "x.reshape(b, num_heads, num_tokens, head_dim)")],
-            {"names": ["split_without_transpose"], "unsays": "only the shape"}),
         "upside_down_and_later_an_error": ([
             (SPLIT, "x.view(b, num_heads, num_tokens, head_dim).flip(2)"),
         ], {"says": "values", "line": ".flip(2)", "names": [], "public": True}),
     },
     "trace_shapes": {
-        "fraction": ([(HEAD_DIM, "head_dim = d_out / num_heads")],
-            {"names": ["head_dim_not_whole"]}),
         "size_of_numpy": ([
             (HEAD_DIM, "import numpy\n    head_dim = numpy.int64(d_out) // num_heads"),
         ], {"points": (1, 1)}),
@@ -73,32 +62,19 @@ TOLD = {
             ("torch.triu(torch.ones(context_length, context_length), diagonal=1)",
              "causal_mask(context_length)"),
         ], {"says": "each chapter"}),
-        "refuses_with_another_error": ([(RAISE, f"raise RuntimeError('no')\n            {RAISE}")],
-            {"names": [], "points": (1, 1)}),
         "refuses_with_an_own_error": ([
             (RAISE, "raise Uneven(f"),
             "class Uneven(ValueError):\n    pass",
         ], {"points": (1, 1)}),
         "refuses_the_even_ones": ([("num_heads != 0", "num_heads == 0")],
             {"says": "divisible"}),
-        "self_missing": ([(QUERIES, QUERIES.replace("self.num_heads", "num_heads"))],
-            {"says": "`self.num_heads` exists"}),
         "sizes_of_heads_swapped": ([
             (QUERIES,
              QUERIES.replace("self.num_heads, self.head_dim", "self.head_dim, self.num_heads")),
         ], {"says": "`queries` & shape", "unsays": "not attention weights"}),
-        "batch_for_tokens": ([("b, num_tokens, d_in = x.shape", "b = num_tokens = x.shape[0]")],
-            {"says": "`num_tokens` is 2", "unsays": "head_dim is computed"}),
         "two_mistakes": ([
             *((f"{one} = {one}{IN_HEADS}", f"{one} = {one}{IN_HEADS[:-16]}") for one in ("queries", "keys", "values")),
             (MERGE, "context_heads.reshape(b, num_tokens, -1)"),
         ], {"names": ["heads_left_beside_features", "merged_without_transpose"], "public": True}),
-        "mask_stays_on_the_cpu": ([
-            ('self.register_buffer("mask", future.bool())', "self.mask = future.bool()"),
-        ], {"names": ["mask_as_plain_attribute"], "line": "self.mask = future.bool()"}),
-        "filled_from_the_cpu": ([
-            (FILL,
-             "torch.where(torch.ones(num_tokens, num_tokens).triu(1) > 0, -torch.inf, attn_scores)"),
-        ], {"says": "line {}: a tensor & created & CPU", "line": "torch.where"}),
     },
 }

@@ -1,6 +1,5 @@
 """Messages on wrong answers in chapter 5: see `Told` in reader.py."""
 
-PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)"
 HALVES = """
 def sinusoidal_positions(num_tokens, d):
     pe = torch.zeros(num_tokens, d)
@@ -19,10 +18,6 @@ TOLD = {
             ("positions = ", "lengths -= 1\n    positions = "),
             ("return positions >= lengths", "return positions > lengths"),
         ], {"says": "overwritten", "line": "lengths -= 1"}),
-    },
-    "CrossAttention": {
-        "default_bias": ([("qkv_bias: bool = False", "qkv_bias: bool = True")],
-            {"says": "biases"}),
     },
     "sinusoidal_positions": {
         "halves_in_another_form": (f"import math\n{HALVES}",

@@ -2,14 +2,12 @@
 
 FIRST = "x = x + self.dropout(self.attention(self.norm1(x)))"
 SECOND = "x = x + self.dropout(self.feed_forward(self.norm2(x)))"
-ATTENTION = "self.attention = MultiHeadAttention(d, d, context_length, dropout, num_heads)"
 ROLLED = "        z = self.norm2(self.norm1(x).roll(1, 2) + y.flip(1))\n"
 HELPER = "def added(x, y):\n    both = x - y\n    return both\n"
 MEAN = "mean = x.mean(dim=-1, keepdim=True)"
 VARIANCE = "variance = x.var(dim=-1, keepdim=True, unbiased=False)"
 BLOCK = "TransformerBlock(d, context_length, dropout, num_heads)"
 LOOP = "for _ in range(max_new_tokens):"
-TOP_K = "logits = logits.masked_fill(logits < last_kept, -torch.inf)"
 LARGER = [(f"self.norm{n} = LayerNorm(d)", f"self.norm{n} = LayerNorm(d + d // 2)") for n in (1, 2)]
 NOT_WRITTEN = """
 class LayerNorm(nn.Module):
@@ -24,7 +22,6 @@ class LayerNorm(nn.Module):
 # fmt: off
 TOLD = {
     "LayerNorm": {
-        "mean_of_columns": ([(MEAN, MEAN.replace("-1", "0"))], {"line": "mean = x.mean(dim=0"}),
         "one_scale": ([("self.scale * normed", "self.scale[:1] * normed")],
             {"says": "column `[:, 0]`", "line": "self.scale[:1]", "public": True}),
         "in_place": ([
@@ -55,22 +52,13 @@ TOLD = {
         "helper": ([(f"{SECOND}\n        return x", f"return added(x, {SECOND[8:]})"), HELPER],
             {"line": "    both = x - y"}),
         "larger_norms": (LARGER, {"says": "(12,)", "line": LARGER[0][1], "unsays": "projection"}),
-        "larger_attention": ([
-            ("MultiHeadAttention(d, d, context_length, dropout, num_heads)\n        self",
-             "MultiHeadAttention(d + 1, d, context_length, dropout, num_heads)\n        self"),
-            LARGER[1],
-        ], {"says": "(4, 5)", "line": "MultiHeadAttention(d + 1", "unsays": "projection"}),
         "gradient_never_arrives": ([
             ("self.attention(self.norm1(x))", "self.attention(self.norm1(x)).detach()"),
         ], {"says": "`attention`", "unsays": "projection"}),
-        "linear_for_attention": ([(ATTENTION, "self.attention = nn.Linear(d, d)")],
-            {"says": "attention", "unsays": "projection"}),
         "norm_in_a_list": ([
             ("self.norm2 = LayerNorm(d)", "self.norm2 = [LayerNorm(d)]"),
             ("self.norm2(x)", "self.norm2[0](x)"),
         ], {"says": "parameters & `norm2`", "line": "[LayerNorm(d)]"}),
-        "rate_of_attention": ([(ATTENTION, ATTENTION.replace("dropout", "d"))],
-            {"says": "become wrong on"}),
     },
     "SmallGPT": {
         "arguments_swapped": ([(BLOCK, BLOCK.replace("dropout, num_heads", "num_heads, dropout"))],
@@ -92,7 +80,5 @@ TOLD = {
             ("chosen), dim=1)\n    return ids",
              "chosen), dim=1)\n    model.train()\n    return ids"),
         ], {"says": "`model`"}),
-        "top_k_without_effect": ([(TOP_K, "torch.where(logits < last_kept, -torch.inf, logits)")],
-            {"names": ["top_k_ignored"], "line": "torch.where("}),
     },
 }
