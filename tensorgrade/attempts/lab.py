@@ -36,6 +36,7 @@ from ..runner.wire import BadMessage, pack, plain, unpack
 from ..sandbox.processes import Budget, Child, Ended, ForkServer, OutOfMemory, TimedOut
 from ..sources.program import Program
 from ..sources.submitted_files import SubmittedFiles
+from .not_started import run_few_if_not_begun
 
 SECONDS_OF_SEARCH = 0.2  # of processor time, that one request to try definitions may use
 # The factor by which a reply may be larger if it holds a whole text and the place of each
@@ -48,8 +49,6 @@ SECONDS_TO_REPORT = 0.5  # extra time in which a call that timed out can report 
 PATIENCE = 3
 # The observation of a case if the whole submission has no seconds left.
 OUT_OF_TIME = Observation(Outcome.TIMEOUT)
-
-
 
 
 class There:
@@ -118,7 +117,8 @@ class Lab:
     """The place where the programs of one submission run. They share its seconds and bytes.
 
     server: forks the processes; None runs everything in this process. own: True if the code is the
-    caller's own. Then warnings are noted.
+    caller's own. Then an exercise that is not begun runs few cases (see not_started.py), and
+    warnings are noted.
     definitions_only: True if only the file's definitions were loaded, because loading all of it
     timed out or ended the process. warned: warnings about the learner's own lines, one sentence
     each; empty if they are not recorded.
@@ -232,8 +232,15 @@ class Lab:
     def run(self, program: Program, cases: list[Case]) -> list[Observation]:
         """Run the cases one after another, and return an Observation for each.
 
-        Cases after one without a result get an Observation too.
+        Cases after a failure get an Observation too.
         """
+        if self.own:
+            text = program.text.text
+            return run_few_if_not_begun(lambda some: self.run_all(program, some), text, cases)
+        return self.run_all(program, cases)
+
+    def run_all(self, program: Program, cases: list[Case]) -> list[Observation]:
+        """Run all cases until one gives no result."""
         channel = self.channel_with(program)
         if channel is None:
             return [self.without_result(Outcome.KILLED)] * len(cases)
