@@ -4,12 +4,12 @@ import torch
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..steps import FEATURES, SENTENCE, TOKENS, one_after_another, scattered
+from ..steps import FEATURES, MODERATE, SENTENCE, TOKENS, one_after_another, scattered
 
 
 def cases(draw):
     """Return cases with one query (d,) and inputs (n, d)."""
-    n, d = draw(TOKENS, FEATURES)
+    (n, d), few = draw(TOKENS, FEATURES), draw(MODERATE, MODERATE)
     example = torch.tensor([[1.0, 0.0], [0.0, 1.0], [3.0, -1.0]])
     return [
         shown("sentence/token 2", call(query=SENTENCE[1], inputs=SENTENCE)),
@@ -18,7 +18,7 @@ def cases(draw):
         case("values/drawn", scored(n, d)),
         case("values/one after another", *one_after_another(query=(3,), inputs=(4, 3))),
         case("values/float32", scored(7, 5), dtype=torch.float32),
-        case("gradients/drawn", scored(n, d, gradient=normal(n))),
+        case("gradients/drawn", scored(*few, gradient=normal(few[0]))),
         case("gradients/of the query", scored(5, 3, constants=["inputs"], gradient=normal(5))),
         case("same/scattered", *scattered(query=normal(5), inputs=normal(7, 5))),
     ]

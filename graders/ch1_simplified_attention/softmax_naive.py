@@ -4,12 +4,12 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..steps import SENTENCE, TOKENS, one_after_another, scattered
+from ..steps import MODERATE, SENTENCE, TOKENS, one_after_another, scattered
 
 
 def cases(draw):
     """Return cases with vectors of several lengths."""
-    (n,) = draw(TOKENS)
+    (n,), (few,) = draw(TOKENS), draw(MODERATE)
     example = torch.log(torch.tensor([1.0, 3.0, 4.0]))
     return [
         shown("sentence/token 2", call(x=SENTENCE @ SENTENCE[1])),
@@ -20,7 +20,7 @@ def cases(draw):
         case("values/one after another", *one_after_another(x=(4,))),
         case("values/far apart", call(x=4 * normal(9))),
         case("values/negative", call(x=-computed(torch.abs, normal(7)) - 1)),
-        case("gradients/drawn", call(x=normal(n), gradient=normal(n))),
+        case("gradients/drawn", call(x=normal(few), gradient=normal(few))),
         case("same/scattered", *scattered(x=normal(6))),
         *(
             case(f"own/{length}", call(x=normal(length), watch=True), signature="softmax used")

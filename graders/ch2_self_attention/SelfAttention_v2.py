@@ -5,12 +5,12 @@ import torch
 from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
 from ..modules import called, linear_layers, of_self_attention, starts, structure
-from ..steps import FEATURES, SENTENCE, TOKENS, WIDTH, copied
+from ..steps import FEATURES, MODERATE, SENTENCE, TOKENS, WIDTH, copied
 
 
 def cases(draw):
     """Return cases with modules of several sizes, with and without biases."""
-    drawn = draw(TOKENS, FEATURES, WIDTH)
+    drawn, few = draw(TOKENS, FEATURES, WIDTH), draw(MODERATE, MODERATE, MODERATE)
     twins = [construct(d_in=3, d_out=4, qkv_bias=True) for _ in range(2)]
     first = construct(d_in=3, d_out=2, seed=789, dtype="float32")
     zeros, ones = torch.zeros(1, 2), torch.ones(1, 2)
@@ -22,7 +22,7 @@ def cases(draw):
             load({"W_query.weight": zeros, "W_key.weight": ones, "W_value.weight": ones}),
             call(x=torch.tensor([[1.0, 2.0], [3.0, 4.0]])),
         ),
-        *of_self_attention(linear_layers, *drawn),
+        *of_self_attention(linear_layers, draw),
         case("bias/drawn", *with_biases(*drawn)),
         case("bias/one token", *with_biases(1, 3, 4)),
         case(
@@ -30,7 +30,7 @@ def cases(draw):
             *with_biases(7, 4, 5, dtype="float32", training=False),
             dtype=torch.float32,
         ),
-        case("gradients/of biases", *with_biases(*drawn, gradient=True)),
+        case("gradients/of biases", *with_biases(*few, gradient=True)),
         case("same/copies", *copied(twins, load(linear_layers(3, 4, bias=True)), normal(5, 3))),
         *starts(d_in=3, d_out=4),
         *(

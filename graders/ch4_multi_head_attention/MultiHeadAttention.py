@@ -31,7 +31,7 @@ def cases(draw):
         *MODULE.values("one head", MODULE.drawn(draw, MODULE.few, heads=1, dropout=few)),
         *MODULE.values("values", example, MODULE.drawn(draw, LONGEST, b=1, dropout=most), LOW),
         *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=40, dropout=few)),
-        *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=40, qkv_bias=True), alone),
+        *MODULE.values("bias", MODULE.drawn(draw, MODULE.little, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),
         case("future/cut 3", *MODULE.future()),
         MODULE.dropped("dropout", 8, 40 + more, most, heads=1, qkv_bias=True, dtype="float32"),

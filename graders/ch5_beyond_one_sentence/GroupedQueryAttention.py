@@ -8,7 +8,7 @@ from ..steps import SENTENCE
 
 
 def layers(d_in, d_out, num_heads, num_kv_heads, qkv_bias=False, **_):
-    """Return weights of the projections; those of keys and values are sizeser."""
+    """Return weights of the projections; those of keys and values are narrower."""
     kv_width = d_out // num_heads * num_kv_heads
     widths = {"W_query": d_out, "W_key": kv_width, "W_value": kv_width}
     values = {f"{name}.weight": weights(width, d_in) for name, width in widths.items()}
@@ -38,7 +38,7 @@ def cases(draw):
         *MODULE.values("one head of keys", drawn(draw, sizes, heads=1, shared=3, dropout=most)),
         *MODULE.values("values", example, drawn(draw, LONGEST, b=1, shared=3, dropout=few)),
         *MODULE.values("short", drawn(draw, sizes, room=40, dropout=few)),
-        *MODULE.values("bias", drawn(draw, sizes, room=40, qkv_bias=True), alone),
+        *MODULE.values("bias", drawn(draw, MODULE.little, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),
         case("future/cut 3", *MODULE.future()),
         MODULE.dropped(

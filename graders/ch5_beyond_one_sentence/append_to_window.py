@@ -11,7 +11,8 @@ def cases(draw):
     """Return cases (leading, t, n, d, d_v, window): not full, overflowing, and tiny windows."""
     b, t, n, d, d_v = draw(BATCH, TOKENS, (19, 20), FEATURES, (9, 11))
     window = (t + n) // 2
-    growing = [((2, 3), 5, 4, 6, 7, 12), ((), 0, 3, 4, 5, 6), ((b,), n, d_v, d, 1, t + n + d_v)]
+    (few,) = draw((30, 33))
+    growing = [((2, 3), 5, 4, 6, 7, 12), ((), 0, 3, 4, 5, 6), ((b,), n, 3, d, 1, t + n + d_v)]
     full = [
         ((), 6, 0, 3, 2, 4),  # no new token
         ((), 0, 5, 4, 2, 3),
@@ -24,7 +25,7 @@ def cases(draw):
     ]
     old, new = torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0]])
     example = {"keys": old, "values": 10 * old, "new_keys": new, "new_values": 10 * new}
-    gradient = (normal(b, window, d), normal(b, window, d_v))
+    gradient = (normal(b, few, d), normal(b, few, d_v))
     return [
         shown(
             "sentence/window 3",
@@ -39,7 +40,7 @@ def cases(draw):
         *(case(f"growing/{size}", call(**kept(*size))) for size in growing),
         case("full/example", call(**example, window=2)),
         *(case(f"full/{size}", call(**kept(*size))) for size in full),
-        case("gradients/drawn", call(**kept((b,), t, n, d, d_v, window), gradient=gradient)),
+        case("gradients/drawn", call(**kept((b,), few, 3, d, d_v, few), gradient=gradient)),
         case("same/scattered", *scattered(**kept((2,), 3, 4, 5, 6, 7))),
     ]
 
