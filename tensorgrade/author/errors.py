@@ -25,9 +25,9 @@ from ..recognition.edits import EditError, make
 from ..recognition.reaching import bound_by, reached
 from ..recognition.signatures import signature_of
 from ..views.formulas import unknown_commands
+from . import cases_of
 from .lessons import REGION, Script, given_code, read_script
 from .mistakes import Mistake, every_mistake, fitting, known, shared_mistakes, written_in
-from .words import cases_of
 
 FEWEST_HINTS = 2
 LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2  # a row has to hold two messages

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
+from tensorgrade.author import Sizes
 from tensorgrade.author.mistakes import every_mistake, known
-from tensorgrade.author.words import Sizes
 from tensorgrade.course import Check
 
 from ..support import ROOT, Project
