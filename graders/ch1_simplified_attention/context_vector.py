@@ -10,7 +10,7 @@ from ..steps import FEATURES, MODERATE, SENTENCE, TOKENS, one_after_another, sca
 def cases(draw):
     """Return cases with one query (d,) and inputs (n, d)."""
     n, d = draw(TOKENS, FEATURES)
-    few = sorted(draw(MODERATE, MODERATE), reverse=True)  # more tokens than features
+    narrow, few = sorted(draw(MODERATE, MODERATE))  # more tokens than features
     example = torch.tensor([[2.0, 1.0], [4.0, 1.0], [6.0, 1.0], [8.0, 1.0]])
     return [
         shown("sentence/token 2", call(query=SENTENCE[1], inputs=SENTENCE)),
@@ -19,8 +19,8 @@ def cases(draw):
         case("values/drawn", mixed(n, d, 0.3)),
         case("values/one after another", *one_after_another(query=(3,), inputs=(4, 3))),
         case("values/float32", mixed(7, 5), dtype=torch.float32),
-        case("large/1e6", mixed(*few, size=1e6)),
-        case("gradients/drawn", mixed(*few, size=0.3, gradient=normal(few[1]))),
+        case("large/1e6", mixed(few, narrow, 1e6)),
+        case("gradients/drawn", mixed(few, narrow, 0.3, gradient=normal(narrow))),
         case("gradients/of the query", mixed(5, 3, constants=["inputs"], gradient=normal(3))),
         case("same/scattered", *scattered(query=normal(5), inputs=normal(7, 5))),
     ]
