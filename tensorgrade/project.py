@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 
 from .course import (
     ISOLATIONS,
-    OLD_LEVELS,
     SUBMIT_AS,
     Chapter,
     Check,
@@ -172,7 +171,7 @@ def refuse_wrong_settings(settings: Settings) -> None:
         raise CourseError(f"lateness in {CONFIG}: {'; '.join(wrong)}")
     if settings.submit_as not in SUBMIT_AS:
         raise CourseError(f"submit_as in {CONFIG} must be one of {', '.join(SUBMIT_AS)}")
-    if settings.isolation not in (*ISOLATIONS, *OLD_LEVELS):
+    if settings.isolation not in ISOLATIONS:
         raise CourseError(f"isolation in {CONFIG} must be one of {', '.join(ISOLATIONS)}")
     if settings.scheme and (wrong := settings.scheme.complaints(chapters)):
         raise CourseError(f"scheme in {CONFIG}: {'; '.join(wrong)}")
