@@ -5,6 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, it, normal, shown
 
 from ..steps import FEATURES, MODERATE, SENTENCE, TOKENS, one_after_another, scattered
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -32,13 +33,8 @@ def scored(n, d, **settings):
 CHECKS = [
     check(0, "The dot products of token 2 with all six tokens.", it.agrees("sentence")),
     check(3.5, "One dot product for every row of the inputs.", it.agrees("values")),
-    check(1, "Gradients reach the query and the inputs.", it.agrees("gradients", only="gradient")),
-    check(
-        0.5,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(1, "Gradients reach the query and the inputs.", GRADIENTS),
+    check(0.5, UNCHANGED, it.keeps_inputs("values", "gradients"), SAME),
 ]
 
 

@@ -5,6 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, it, normal, shown
 
 from ..steps import FEATURES, MODERATE, SENTENCE, TOKENS, one_after_another, scattered
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -35,17 +36,8 @@ CHECKS = [
     check(0, "The context vector of token 2.", it.agrees("sentence")),
     check(3, "The sum of all rows, each multiplied by its weight.", it.agrees("values")),
     check(0.5, "Scores of ten thousand do not overflow.", it.agrees("large")),
-    check(
-        1,
-        "Gradients reach the query and the inputs, through the weights too.",
-        it.agrees("gradients", only="gradient"),
-    ),
-    check(
-        0.5,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(1, "Gradients reach the query and the inputs, through the weights too.", GRADIENTS),
+    check(0.5, UNCHANGED, it.keeps_inputs("values", "gradients"), SAME),
 ]
 
 

@@ -13,6 +13,7 @@ from ..steps import (
     scattered,
     with_an_equal_row,
 )
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -50,17 +51,8 @@ CHECKS = [
         it.gives_no_more("values"),
     ),
     check(0.5, "Scores of ten thousand do not overflow.", it.agrees("large")),
-    check(
-        2,
-        "Gradients reach the inputs, through the weights too.",
-        it.agrees("gradients", only="gradient"),
-    ),
-    check(
-        0.5,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(2, "Gradients reach the inputs, through the weights too.", GRADIENTS),
+    check(0.5, UNCHANGED, it.keeps_inputs("values", "gradients"), SAME),
     check(
         0.5,
         "All tokens are computed at once: more tokens need no more operations.",

@@ -5,6 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..steps import MODERATE, SENTENCE, TOKENS, eighths, one_after_another, scattered
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
@@ -73,14 +74,9 @@ CHECKS = [
         it.agrees("hidden"),
         it.is_zero_where_expected("hidden"),
     ),
-    check(1, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
+    check(1, "Gradients reach the scores.", GRADIENTS),
     check(0.5, "The result has the dtype of the scores.", it.keeps_dtype("dtype")),
-    check(
-        0.5,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("last", "dim", "large", "hidden"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, UNCHANGED, it.keeps_inputs("last", "dim", "large", "hidden"), SAME),
     check(
         0.5,
         "It is your own code and does not call torch's softmax.",

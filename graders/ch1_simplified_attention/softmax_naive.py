@@ -5,6 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..steps import MODERATE, SENTENCE, TOKENS, one_after_another, scattered
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -34,13 +35,8 @@ CHECKS = [
         0, "Exponentials divided by their sum, for the scores of token 2.", it.agrees("sentence")
     ),
     check(3.5, "Exponentials divided by their sum.", it.agrees("values")),
-    check(1, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
-    check(
-        0.25,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values"),
-        it.gives_the_same("same"),
-    ),
+    check(1, "Gradients reach the scores.", GRADIENTS),
+    check(0.25, UNCHANGED, it.keeps_inputs("values"), SAME),
     check(
         0.25,
         "It is your own code and does not call torch's softmax.",

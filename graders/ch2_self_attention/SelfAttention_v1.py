@@ -6,6 +6,7 @@ from tensorgrade.author import call, case, check, construct, it, load, normal, s
 
 from ..modules import matrices, of_self_attention, structure
 from ..steps import MODERATE, SENTENCE, copied
+from ..usual import COPIED, GRADIENTS, SAME
 
 
 def cases(draw):
@@ -43,7 +44,7 @@ CHECKS = [
         it.agrees("values"),
     ),
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
-    check(2, "Gradients reach x and all three matrices.", it.agrees("gradients", only="gradient")),
+    check(2, "Gradients reach x and all three matrices.", GRADIENTS),
     check(
         1,
         "The matrices start from torch.rand, created in the order query, key, value.",
@@ -52,13 +53,7 @@ CHECKS = [
         it.agrees("called"),
     ),
     check(0.5, "Exactly three parameters of shape (d_in, d_out).", it.has_parameters("parameters")),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.mixes_tokens("mixed"),
-        it.keeps_inputs("values", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, COPIED, it.mixes_tokens("mixed"), it.keeps_inputs("values", "gradients"), SAME),
 ]
 
 

@@ -6,6 +6,7 @@ from tensorgrade.author import call, case, check, construct, it, load, normal, s
 
 from ..modules import called, linear_layers, of_self_attention, starts, structure
 from ..steps import FEATURES, MODERATE, SENTENCE, TOKENS, WIDTH, copied
+from ..usual import COPIED, GRADIENTS, SAME
 
 
 def cases(draw):
@@ -59,7 +60,7 @@ CHECKS = [
     ),
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(2, "With `qkv_bias=True` each projection adds its bias.", it.agrees("bias")),
-    check(2, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(2, "Gradients reach x and all weights.", GRADIENTS),
     check(
         0.5,
         "Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True.",
@@ -67,10 +68,6 @@ CHECKS = [
         it.starts_alive("start"),
     ),
     check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.mixes_tokens("mixed"),
-        it.keeps_inputs("values", "bias", "gradients"),
-        it.gives_the_same("same"),
+        0.5, COPIED, it.mixes_tokens("mixed"), it.keeps_inputs("values", "bias", "gradients"), SAME
     ),
 ]

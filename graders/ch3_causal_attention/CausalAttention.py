@@ -7,6 +7,7 @@ from tensorgrade.author import call, case, check, construct, it, shown
 from ..attention_modules import LONGEST, LOW, AttentionModule, averaging, rates
 from ..modules import linear_layers
 from ..steps import SENTENCE
+from ..usual import COPIED, GRADIENTS, SAME
 
 
 def layers(d_in, d_out, qkv_bias=False, **_):
@@ -61,7 +62,7 @@ CHECKS = [
         "In training, single attention weights are dropped and the others scaled up.",
         it.drops_both_halves("dropout"),
     ),
-    check(2, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(2, "Gradients reach x and all weights.", GRADIENTS),
     check(0.5, "The mask is a buffer named `mask`.", it.has_buffer("parameters", "mask")),
     check(
         0.5,
@@ -77,9 +78,9 @@ CHECKS = [
     ),
     check(
         0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        COPIED,
         it.mixes_tokens("future"),
         it.keeps_inputs("values", "bias", "gradients", "same"),
-        it.gives_the_same("same"),
+        SAME,
     ),
 ]

@@ -15,6 +15,7 @@ from ..steps import (
     scattered,
     with_an_equal_row,
 )
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -93,14 +94,9 @@ CHECKS = [
         it.agrees("large"),
     ),
     check(0.5, "Scores of thousands do not overflow in a batch.", it.agrees("batch large")),
-    check(1, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
+    check(1, "Gradients reach the scores.", GRADIENTS),
     check(1, "Gradients pass in a batch.", it.agrees("batch gradients", only="gradient")),
-    check(
-        0.25,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "batch", "leading"),
-        it.gives_the_same("same"),
-    ),
+    check(0.25, UNCHANGED, it.keeps_inputs("values", "batch", "leading"), SAME),
 ]
 
 

@@ -7,6 +7,7 @@ from tensorgrade.author import call, case, check, construct, it, normal, shown, 
 from ..attention_modules import LONGEST, LOW, UNEVEN, AttentionModule, averaging, rates
 from ..modules import linear_layers, structure
 from ..steps import SENTENCE
+from ..usual import COPIED, GRADIENTS, SAME
 
 
 def layers(d_in, d_out, qkv_bias=False, **_):
@@ -84,7 +85,7 @@ CHECKS = [
         it.drops_both_halves("dropout"),
         it.drops_entries("dropout in heads", twice=True),
     ),
-    check(3, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(3, "Gradients reach x and all weights.", GRADIENTS),
     check(
         0.75,
         "A d_out that num_heads does not divide raises an error.",
@@ -115,10 +116,10 @@ CHECKS = [
     ),
     check(
         0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        COPIED,
         it.mixes_tokens("future"),
         it.keeps_inputs("values", "bias", "gradients", "same"),
-        it.gives_the_same("same"),
+        SAME,
     ),
 ]
 

@@ -5,6 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..steps import BATCH, HEADS, MODERATE, TOKENS, counted, scattered, with_an_equal_row
+from ..usual import GRADIENTS, SAME
 
 
 def cases(draw):
@@ -40,14 +41,14 @@ CHECKS = [
         "(b, h, n, head_dim) becomes (b, n, h * head_dim), heads side by side.",
         it.agrees("values"),
     ),
-    check(1, "Gradients pass through.", it.agrees("gradients", only="gradient")),
+    check(1, "Gradients pass through.", GRADIENTS),
     check(
         0.5,
         "x stays unchanged; it may have any dtype, and need not be contiguous in memory.",
         it.keeps_inputs("values"),
         it.agrees("whole numbers"),
         it.keeps_dtype("whole numbers"),
-        it.gives_the_same("same"),
+        SAME,
     ),
 ]
 

@@ -5,6 +5,7 @@ from tensorgrade.author import call, case, check, construct, it, shown, weights
 from ..attention_modules import LONGEST, UNEVEN, AttentionModule, rates
 from ..modules import structure
 from ..steps import SENTENCE
+from ..usual import COPIED, GRADIENTS, SAME
 
 
 def layers(d_in, d_out, num_heads, num_kv_heads, qkv_bias=False, **_):
@@ -105,7 +106,7 @@ CHECKS = [
         it.drops_both_halves("dropout"),
         it.drops_entries("dropout in heads", twice=True),
     ),
-    check(2.5, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(2.5, "Gradients reach x and all weights.", GRADIENTS),
     check(
         0.9,
         "Keys and values have num_kv_heads heads; the mask is a registered buffer.",
@@ -122,10 +123,10 @@ CHECKS = [
     ),
     check(
         0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        COPIED,
         it.mixes_tokens("future"),
         it.keeps_inputs("values", "bias", "gradients", "same"),
-        it.gives_the_same("same"),
+        SAME,
     ),
 ]
 

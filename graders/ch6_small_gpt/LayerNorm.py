@@ -18,6 +18,7 @@ from tensorgrade.author import (
 
 from ..modules import at_work, structure
 from ..steps import BATCH, FEATURES, MODERATE, TOKENS, copied, with_an_equal_row
+from ..usual import COPIED, GRADIENTS, SAME
 
 
 def cases(draw):
@@ -94,9 +95,7 @@ CHECKS = [
     check(1, "Rows of any spread are normalised.", it.agrees("spread")),
     check(1, "The eps that is passed in is added to the variance.", it.agrees("eps")),
     check(
-        1.5,
-        "Gradients reach x, the scale and the shift, in training and in evaluation.",
-        it.agrees("gradients", only="gradient"),
+        1.5, "Gradients reach x, the scale and the shift, in training and in evaluation.", GRADIENTS
     ),
     check(0.5, "A scale and a shift, and no other parameters.", it.has_parameters("parameters")),
     check(
@@ -105,12 +104,7 @@ CHECKS = [
         it.agrees("own"),
         it.avoids_norms("own"),
     ),
-    check(
-        0.25,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.keeps_inputs("values", "plain"),
-        it.gives_the_same("same"),
-    ),
+    check(0.25, COPIED, it.keeps_inputs("values", "plain"), SAME),
 ]
 
 MISTAKES = """

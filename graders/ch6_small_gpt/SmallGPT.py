@@ -19,6 +19,7 @@ from tensorgrade.author import (
 
 from ..modules import at_work, starts, structure
 from ..steps import LONG, MODERATE, TOKENS
+from ..usual import GRADIENTS
 from .TransformerBlock import parts
 
 SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
@@ -207,9 +208,7 @@ CHECKS = [
         it.drops_sums("dropout"),
     ),
     check(
-        3,
-        "Gradients reach all weights, in training without dropout and in evaluation.",
-        it.agrees("gradients", only="gradient"),
+        3, "Gradients reach all weights, in training without dropout and in evaluation.", GRADIENTS
     ),
     check(
         0.5,

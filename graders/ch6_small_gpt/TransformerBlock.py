@@ -17,6 +17,7 @@ from tensorgrade.author import (
 
 from ..modules import at_work, structure
 from ..steps import BATCH, MODERATE, TOKENS, copied, with_an_equal_row
+from ..usual import COPIED, GRADIENTS, SAME
 
 # The names of a block's parts, with the shapes of their parameters for a width d.
 PARTS = {
@@ -147,19 +148,14 @@ CHECKS = [
     check(
         2,
         "Gradients reach x and all weights, in training without dropout and in evaluation.",
-        it.agrees("gradients", only="gradient"),
+        GRADIENTS,
     ),
     check(
         0.9,
         "Two norms, attention and a feed-forward part, and no other parameters.",
         it.has_parameters("parameters"),
     ),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.keeps_inputs("values", "arguments"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, COPIED, it.keeps_inputs("values", "arguments"), SAME),
 ]
 
 MISTAKES = """

@@ -5,6 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..steps import BATCH, LONG, MODERATE, TOKENS, scattered, with_an_equal_row
+from ..usual import GRADIENTS, SAME, UNCHANGED
 from .SmallGPT import ids
 
 
@@ -49,19 +50,14 @@ CHECKS = [
     check(3.2, "The mean negative log probability of the right tokens.", it.agrees("values")),
     check(1.5, "It accepts batches of texts, and a single row.", it.agrees("leading")),
     check(1.1, "Logits of a million do not overflow.", it.agrees("large")),
-    check(1.5, "Gradients reach the logits.", it.agrees("gradients", only="gradient")),
+    check(1.5, "Gradients reach the logits.", GRADIENTS),
     check(
         0.35,
         "It is your own code and does not call torch's loss.",
         it.agrees("own"),
         it.avoids_losses("own"),
     ),
-    check(
-        0.35,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "leading"),
-        it.gives_the_same("same"),
-    ),
+    check(0.35, UNCHANGED, it.keeps_inputs("values", "leading"), SAME),
 ]
 
 
