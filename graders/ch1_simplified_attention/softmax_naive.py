@@ -5,7 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..steps import MODERATE, SENTENCE, TOKENS, one_after_another, scattered
-from ..usual import GRADIENTS, SAME, UNCHANGED
+from ..usual import GRADIENTS, NO_SOFTMAX, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -37,13 +37,7 @@ CHECKS = [
     check(3.5, "Exponentials divided by their sum.", it.agrees("values")),
     check(1, "Gradients reach the scores.", GRADIENTS),
     check(0.25, UNCHANGED, it.keeps_inputs("values"), SAME),
-    check(
-        0.25,
-        "It is your own code and does not call torch's softmax.",
-        it.names_no_softmax(),
-        it.agrees("own"),
-        it.avoids_softmax("own"),
-    ),
+    check(0.25, *NO_SOFTMAX),
 ]
 
 

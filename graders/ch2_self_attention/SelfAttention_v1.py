@@ -6,7 +6,7 @@ from tensorgrade.author import call, case, check, construct, it, load, normal, s
 
 from ..modules import matrices, of_self_attention, structure
 from ..steps import MODERATE, SENTENCE, copied
-from ..usual import COPIED, GRADIENTS, SAME
+from ..usual import ATTENDS, COPIED, GRADIENTS, SAME
 
 
 def cases(draw):
@@ -38,11 +38,7 @@ def cases(draw):
 
 CHECKS = [
     check(0, "The sentence, with the weights of seed 123.", it.agrees("sentence")),
-    check(
-        5,
-        "Projections, attention weights and the weighted sum, with loaded weights.",
-        it.agrees("values"),
-    ),
+    check(5, *ATTENDS),
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(2, "Gradients reach x and all three matrices.", GRADIENTS),
     check(

@@ -6,7 +6,7 @@ from tensorgrade.author import call, case, check, construct, it, load, normal, s
 
 from ..modules import called, linear_layers, of_self_attention, starts, structure
 from ..steps import FEATURES, MODERATE, SENTENCE, TOKENS, WIDTH, copied
-from ..usual import COPIED, GRADIENTS, SAME
+from ..usual import ATTENDS, COPIED, GRADIENTS, SAME, THREE_LAYERS
 
 
 def cases(draw):
@@ -53,20 +53,11 @@ def with_biases(n, d_in, d_out, **settings):
 
 CHECKS = [
     check(0, "It runs on the sentence (seed 789).", it.answered("sentence")),
-    check(
-        4,
-        "Projections, attention weights and the weighted sum, with loaded weights.",
-        it.agrees("values"),
-    ),
+    check(4, *ATTENDS),
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(2, "With `qkv_bias=True` each projection adds its bias.", it.agrees("bias")),
     check(2, "Gradients reach x and all weights.", GRADIENTS),
-    check(
-        0.5,
-        "Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True.",
-        it.has_parameters("parameters"),
-        it.starts_alive("start"),
-    ),
+    check(0.5, *THREE_LAYERS),
     check(
         0.5, COPIED, it.mixes_tokens("mixed"), it.keeps_inputs("values", "bias", "gradients"), SAME
     ),

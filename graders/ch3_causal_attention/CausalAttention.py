@@ -7,7 +7,7 @@ from tensorgrade.author import call, case, check, construct, it, shown
 from ..attention_modules import LONGEST, LOW, AttentionModule, averaging, rates
 from ..modules import linear_layers
 from ..steps import SENTENCE
-from ..usual import COPIED, GRADIENTS, SAME
+from ..usual import GRADIENTS, KEEPS_ALL, MOVES, RUNS, SEES_NO_FUTURE, THREE_LAYERS
 
 
 def layers(d_in, d_out, qkv_bias=False, **_):
@@ -41,21 +41,12 @@ def cases(draw):
 
 
 CHECKS = [
-    check(
-        0,
-        "It runs on a batch that contains the sentence twice (seed 123).",
-        it.answered("sentence"),
-    ),
+    check(0, *RUNS),
     check(5, "Masked attention for every row of a batch.", it.agrees("values")),
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(3, "Texts shorter than context_length.", it.agrees("short")),
     check(2, "With `qkv_bias=True` each projection adds its bias.", it.agrees("bias")),
-    check(
-        2,
-        "Later tokens do not change earlier results, in training or in evaluation.",
-        it.sees_no_future("future"),
-        it.hides_in_training("dropout"),
-    ),
+    check(2, *SEES_NO_FUTURE),
     check(1, "In evaluation nothing is dropped.", it.agrees("dropout", only="plain")),
     check(
         2,
@@ -64,23 +55,7 @@ CHECKS = [
     ),
     check(2, "Gradients reach x and all weights.", GRADIENTS),
     check(0.5, "The mask is a buffer named `mask`.", it.has_buffer("parameters", "mask")),
-    check(
-        0.5,
-        "All its tensors move with it to another device, such as a GPU.",
-        it.mixes_tokens("future"),
-        it.moves_as_a_whole("moved"),
-    ),
-    check(
-        0.5,
-        "Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True.",
-        it.has_parameters("parameters"),
-        it.starts_alive("start"),
-    ),
-    check(
-        0.5,
-        COPIED,
-        it.mixes_tokens("future"),
-        it.keeps_inputs("values", "bias", "gradients", "same"),
-        SAME,
-    ),
+    check(0.5, *MOVES),
+    check(0.5, *THREE_LAYERS),
+    check(0.5, *KEEPS_ALL),
 ]

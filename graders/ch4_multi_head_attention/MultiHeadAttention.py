@@ -7,7 +7,7 @@ from tensorgrade.author import call, case, check, construct, it, normal, shown, 
 from ..attention_modules import LONGEST, LOW, UNEVEN, AttentionModule, averaging, rates
 from ..modules import linear_layers, structure
 from ..steps import SENTENCE
-from ..usual import COPIED, GRADIENTS, SAME
+from ..usual import FOUR_LAYERS, GRADIENTS, KEEPS_ALL, MOVES, RUNS, SEES_NO_FUTURE
 
 
 def layers(d_in, d_out, qkv_bias=False, **_):
@@ -58,11 +58,7 @@ def watched(result, heads):
 
 
 CHECKS = [
-    check(
-        0,
-        "It runs on a batch that contains the sentence twice (seed 123).",
-        it.answered("sentence"),
-    ),
+    check(0, *RUNS),
     check(
         3,
         "With one head, it is causal attention followed by an output projection.",
@@ -72,12 +68,7 @@ CHECKS = [
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(4, "Texts shorter than context_length.", it.agrees("short")),
     check(2, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
-    check(
-        2,
-        "Later tokens do not change earlier results, in training or in evaluation.",
-        it.sees_no_future("future"),
-        it.hides_in_training("dropout"),
-    ),
+    check(2, *SEES_NO_FUTURE),
     check(1, "In evaluation nothing is dropped.", it.agrees("dropout", only="plain")),
     check(
         3,
@@ -102,25 +93,9 @@ CHECKS = [
         it.does_not_grow("operations", "more heads take more operations"),
     ),
     check(0.25, "The mask is a buffer named `mask`.", it.has_buffer("parameters", "mask")),
-    check(
-        0.25,
-        "All its tensors move with it to another device, such as a GPU.",
-        it.mixes_tokens("future"),
-        it.moves_as_a_whole("moved"),
-    ),
-    check(
-        0.5,
-        "Three input projections and an output projection, and no other parameters.",
-        it.has_parameters("parameters"),
-        it.starts_alive("start"),
-    ),
-    check(
-        0.5,
-        COPIED,
-        it.mixes_tokens("future"),
-        it.keeps_inputs("values", "bias", "gradients", "same"),
-        SAME,
-    ),
+    check(0.25, *MOVES),
+    check(0.5, *FOUR_LAYERS),
+    check(0.5, *KEEPS_ALL),
 ]
 
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"

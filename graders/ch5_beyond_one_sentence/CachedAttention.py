@@ -7,7 +7,7 @@ from tensorgrade.author import call, case, check, construct, it, normal, part, s
 from ..attention_modules import FEW, LONGEST, AttentionModule
 from ..ch4_multi_head_attention.MultiHeadAttention import layers
 from ..steps import SENTENCE, TOKENS
-from ..usual import GRADIENTS, SAME
+from ..usual import FOUR_LAYERS, GRADIENTS, SAME
 
 CACHE = 1  # the index of the cache in a call's result
 
@@ -140,12 +140,7 @@ CHECKS = [
         it.has_buffer("parameters", "mask"),
         it.moves_as_a_whole("moved"),
     ),
-    check(
-        0.5,
-        "Three input projections and an output projection, and no other parameters.",
-        it.has_parameters("parameters"),
-        it.starts_alive("start"),
-    ),
+    check(0.5, *FOUR_LAYERS),
 ]
 
 MISTAKES = """

@@ -5,7 +5,7 @@ from tensorgrade.author import call, case, check, construct, it, shown, weights
 from ..attention_modules import LONGEST, UNEVEN, AttentionModule, rates
 from ..modules import structure
 from ..steps import SENTENCE
-from ..usual import COPIED, GRADIENTS, SAME
+from ..usual import GRADIENTS, KEEPS_ALL, SEES_NO_FUTURE
 
 
 def layers(d_in, d_out, num_heads, num_kv_heads, qkv_bias=False, **_):
@@ -93,12 +93,7 @@ CHECKS = [
     check(2, "Texts shorter than context_length.", it.agrees("short")),
     check(1, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
     check(0.5, "Scores of a million do not overflow.", it.agrees("large")),
-    check(
-        1,
-        "Later tokens do not change earlier results, in training or in evaluation.",
-        it.sees_no_future("future"),
-        it.hides_in_training("dropout"),
-    ),
+    check(1, *SEES_NO_FUTURE),
     check(
         1.5,
         "In training, single attention weights are dropped; in evaluation none.",
@@ -121,13 +116,7 @@ CHECKS = [
         it.refuses("indivisible", UNEVEN_HEADS),
         it.refuses("uneven groups", UNEVEN_GROUPS),
     ),
-    check(
-        0.5,
-        COPIED,
-        it.mixes_tokens("future"),
-        it.keeps_inputs("values", "bias", "gradients", "same"),
-        SAME,
-    ),
+    check(0.5, *KEEPS_ALL),
 ]
 
 
