@@ -154,6 +154,10 @@ class AttentionModule:
             ),
         ]
 
+    def refused(self, name: str, **sizes: int):
+        """Return a case of sizes with which a class must refuse to make an object."""
+        return case(name, *structure(**self.arguments() | sizes), signature="error")
+
     def in_turn(self):
         """Return calls on 8 tokens, on 9 of more texts, and on 8: none may depend on the others."""
         texts = {"first": {"n": 8}, "second": {"n": 9, "b": 11}, "third": {"n": 8}}

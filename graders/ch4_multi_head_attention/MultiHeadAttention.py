@@ -5,7 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, construct, it, normal, shown, weights
 
 from ..attention_modules import LONGEST, LOW, UNEVEN, AttentionModule, averaging, rates
-from ..modules import linear_layers, structure
+from ..modules import linear_layers
 from ..steps import SENTENCE
 from ..usual import FOUR_LAYERS, GRADIENTS, KEEPS_ALL, MOVES, RUNS, SEES_NO_FUTURE
 
@@ -39,11 +39,7 @@ def cases(draw):
         MODULE.dropped("dropout", 1, 80 + 2 * more, few, heads=1, room=3),
         MODULE.dropped("dropout in heads", 8, 9, 0.4, heads=heads),
         *(
-            case(
-                f"indivisible/{d_out} by {heads}",
-                *structure(**MODULE.arguments() | {"d_out": d_out, "num_heads": heads}),
-                signature="error",
-            )
+            MODULE.refused(f"indivisible/{d_out} by {heads}", d_out=d_out, num_heads=heads)
             for d_out, heads in UNEVEN
         ),
         case("operations/growth", *watched("few", 2), *watched("many", 8), signature="growth"),

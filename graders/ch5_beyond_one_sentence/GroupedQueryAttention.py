@@ -3,7 +3,6 @@
 from tensorgrade.author import call, case, check, construct, it, shown, weights
 
 from ..attention_modules import LONGEST, UNEVEN, AttentionModule, rates
-from ..modules import structure
 from ..steps import SENTENCE
 from ..usual import GRADIENTS, KEEPS_ALL, SEES_NO_FUTURE
 
@@ -28,7 +27,7 @@ MODULE = AttentionModule(
 def cases(draw):
     """Return cases with one head of keys, with as many as of queries, and with groups."""
     few, most = rates(draw)
-    drawn, sizes = MODULE.drawn, MODULE.few
+    drawn, sizes, refused = MODULE.drawn, MODULE.few, MODULE.refused
     (more,) = draw((16, 17))
     example = {"b": 1, "d_in": 4, "width": 2, "heads": 2}
     first = construct(**MODULE.arguments(n=6, d_in=3, width=2, heads=2), seed=123, dtype="float32")
@@ -48,25 +47,12 @@ def cases(draw):
         MODULE.dropped("dropout", 1, 80 + 2 * more, few, heads=1, shared=1, room=3),
         MODULE.dropped("dropout in heads", 4, 12, 0.35, heads=2),
         *(
-            case(
-                f"indivisible/{d_out} by {heads}",
-                *structure(
-                    **MODULE.arguments() | {"d_out": d_out, "num_heads": heads, "num_kv_heads": 1}
-                ),
-                signature="error",
-            )
+            refused(f"indivisible/{d_out} by {heads}", d_out=d_out, num_heads=heads, num_kv_heads=1)
             for d_out, heads in UNEVEN
         ),
         *(
-            case(
-                f"uneven groups/{heads} by {kv}",
-                *structure(
-                    **MODULE.arguments()
-                    | {"d_out": heads * kv, "num_heads": heads, "num_kv_heads": kv}
-                ),
-                signature="error",
-            )
-            for heads, kv in UNEVEN
+            refused(f"uneven groups/{h} by {kv}", d_out=h * kv, num_heads=h, num_kv_heads=kv)
+            for h, kv in UNEVEN
         ),
         *MODULE.causal(draw),
     ]
