@@ -7,7 +7,7 @@ import torch
 from tensorgrade.author import call, case, computed, construct, load, mode, moved, normal
 
 from .modules import starts, structure, with_another_start
-from .steps import LONG, TOKENS, copied, with_an_equal_row
+from .steps import LONG, MODERATE, TOKENS, copied, with_an_equal_row
 
 # Sizes that all differ, so that an exchange shows. shared: query heads for each head of keys.
 USUAL: dict = {
@@ -22,6 +22,8 @@ USUAL: dict = {
 }
 # Ranges for sizes that graders draw. None is in a public case, not even as a product of others.
 FEW = {"b": (16, 17), "n": (22, 23), "d_in": (25, 27), "width": (31, 34)}
+# The same for checks that are not about sizes: mistakes at large sizes alone cost less.
+LITTLE = {"b": (2, 2), "d_in": MODERATE, "width": (10, 11)}
 LONGEST = {"n": TOKENS, "d_in": (25, 27), "heads": (16, 17)}
 UNEVEN = [(4, 6), (11, 4)]  # d_out and num_heads
 
@@ -30,7 +32,8 @@ class AttentionModule:
     """The cases of one class.
 
     layers: returns the weights to load, for the constructor's arguments. takes: the names of these
-    arguments, without `qkv_bias`. few: ranges for sizes that need not be large. usual: sizes of
+    arguments, without `qkv_bias`. few: ranges for sizes that need not be large; little: for
+    those that are smaller still. usual: sizes of
     most cases, if they differ from USUAL.
 
     A *kind* of case is a dict of sizes and settings that differ from the usual ones, such as
@@ -39,6 +42,7 @@ class AttentionModule:
 
     def __init__(self, layers: Callable[..., dict], takes: str, few: dict = FEW, **usual: int):
         self.layers, self.takes, self.few, self.usual = layers, takes.split(), few, USUAL | usual
+        self.little = {name: LITTLE.get(name, sizes) for name, sizes in few.items()}
 
     def drawn(self, draw, ranges: dict, **kind) -> dict:
         """Return a kind of case with a drawn size for each range. No two dimensions are equal."""
@@ -113,7 +117,7 @@ class AttentionModule:
             # With equal sizes, mistakes that raise an error elsewhere give values.
             *self.values("values", equal, {"d_in": 1, "width": 1}),
             *self.values("values", {"dtype": "float32"}, {"change": with_an_equal_row}),
-            *self.values("gradients", self.drawn(draw, self.few, **learning), alone | settings),
+            *self.values("gradients", self.drawn(draw, self.little, **learning), alone | settings),
             case("same/copies", *self.copies(qkv_bias=bias)),
             *(
                 case(
@@ -138,7 +142,7 @@ class AttentionModule:
             *self.values("values", {"change": without_token_1}),
             *self.values(short, self.drawn(draw, ranges, n=1)),
             case(f"{short}/8 tokens, then 9", *self.in_turn()),
-            *self.values("large", self.drawn(draw, self.few, weights=enlarged)),
+            *self.values("large", self.drawn(draw, self.little, weights=enlarged)),
             *starts(**self.arguments()),
             # Last, because values that learner code caches there cannot help it anywhere else.
             case(
@@ -149,6 +153,10 @@ class AttentionModule:
                 signature="ignored",
             ),
         ]
+
+    def refused(self, name: str, **sizes: int):
+        """Return a case of sizes with which a class must refuse to make an object."""
+        return case(name, *structure(**self.arguments() | sizes), signature="error")
 
     def in_turn(self):
         """Return calls on 8 tokens, on 9 of more texts, and on 8: none may depend on the others."""

@@ -52,8 +52,8 @@ scaled_by_dimension_0: The scale comes from the first dimension, which counts ke
   width of the keys is their last dimension.
     queries @ keys -> queries @ keys
     / d_k**0.5 -> / keys.shape[0] ** 0.5
-scaled_by_dimension_1: The scale comes from dimension 1, which is the width of the keys only if
-  there is no batch. Counted from the end, the width is always last.
+scaled_by_dimension_1 40%: The scale comes from dimension 1, which is the width of the keys only
+  if there is no batch. Counted from the end, the width is always last.
     queries @ keys -> queries @ keys
     / d_k**0.5 -> / keys.shape[1] ** 0.5
 
@@ -78,8 +78,8 @@ exponentials_for_softmax: The exponentials of the scores are used as weights wit
     torch.softmax(masked_scores / d_k**0.5, dim=-1) -> torch.exp(masked_scores / d_k**0.5)
     or
     torch.softmax(attn_scores, dim=-1) -> torch.exp(attn_scores)
-softmax_over_dimension_1: The softmax runs over dimension 1, which is the keys' dimension only if
-  there is no batch. Counted from the end, the keys are always in the same place.
+softmax_over_dimension_1 40%: The softmax runs over dimension 1, which is the keys' dimension only
+  if there is no batch. Counted from the end, the keys are always in the same place.
     d_k = keys.shape[-1] -> d_k = keys.shape[-1]
     , dim=-1) -> , dim=1)
 softmax_over_dimension_0: The softmax runs over dimension 0. It should run over the keys, which are
@@ -204,8 +204,8 @@ keys_not_transposed: The two factors are multiplied without a transpose. For dot
     queries @ keys.transpose(-2, -1) -> queries @ keys
     or
     inputs @ inputs.T -> inputs @ inputs
-batch_transposed: In the keys, the batch is swapped with another dimension. Swap the last two
-  instead.
+batch_transposed 40%: In the keys, the batch is swapped with another dimension. Swap the last
+  two instead.
     queries @ keys.transpose(1, 2) -> queries @ keys.transpose(0, 1)
     or
     queries @ keys.transpose(2, 3) -> queries @ keys.transpose(0, 1)

@@ -14,7 +14,7 @@ from tensorgrade.author import (
     weights,
 )
 
-from .steps import BATCH, FEATURES, HEADS, QKV, TOKENS, WIDTH, with_an_equal_row
+from .steps import BATCH, FEATURES, MODERATE, QKV, TOKENS, WIDTH, with_an_equal_row
 
 
 def matrices(d_in: int, d_out: int) -> dict:
@@ -41,12 +41,10 @@ def called(
     return made, load(values), mode(training), call(**asked, constants=constants, x=x)
 
 
-def of_self_attention(layers, n: int, d_in: int, d_out: int) -> list:
-    """Return cases of a module of self-attention: with these sizes, and with smaller ones.
-
-    layers: returns weights for d_in and d_out.
-    """
-    values, sizes = layers(d_in, d_out), (n, d_in, d_out)
+def of_self_attention(layers, draw) -> list:
+    """Return cases of a module of self-attention. layers: returns weights for d_in and d_out."""
+    sizes, few = draw(TOKENS, FEATURES, WIDTH), draw(MODERATE, MODERATE, MODERATE)
+    values = layers(*few[1:])
     # Scores of millions, far apart: their exponentials overflow.
     large = {name: v if "W_value" in name else 1000 * v for name, v in values.items()}
     made, x = (construct(d_in=3, d_out=4, dtype="float64"), load(layers(3, 4))), normal(5, 3)
@@ -59,13 +57,13 @@ def of_self_attention(layers, n: int, d_in: int, d_out: int) -> list:
             case(f"values/{size}", *called(layers(*size[1:]), *size))
             for size in [(5, 4, 8), (3, 6, 2), (1, 3, 4), (4, 1, 1), (3, 3, 3)]
         ),
-        case("values/drawn", *called(values, *sizes)),
+        case("values/drawn", *called(layers(*sizes[1:]), *sizes)),
         case("values/in turn", *made, *(call(x=x, result=name) for name, x in texts.items())),
         case(
             "values/float32", *called(layers(5, 4), 7, 5, 4, dtype="float32"), dtype=torch.float32
         ),
-        case("large/1e6", *called(large, *sizes)),
-        case("gradients/drawn", *called(values, *sizes, gradient=True)),
+        case("large/1e6", *called(large, *few)),
+        case("gradients/drawn", *called(values, *few, gradient=True)),
         case("gradients/of weights in evaluation", *called(layers(3, 4), 5, 3, 4, **alone)),
         case("mixed/first token", *made, *(call(x=x, result=name) for name, x in starts.items())),
     ]
@@ -76,21 +74,22 @@ def of_attention(draw, asked) -> list:
 
     asked: returns a call for n, m, d_k, d_v and the leading dimensions.
     """
-    b, tokens, *sizes = draw(BATCH, TOKENS, FEATURES, HEADS, WIDTH, WIDTH)
+    b, n, many, *widths = draw(BATCH, FEATURES, TOKENS, WIDTH, WIDTH)
+    few = draw(MODERATE, MODERATE, MODERATE, MODERATE)
     return [
         case("values/d_k 1", asked(7, 7, 1, 3)),
-        case("values/drawn", asked(tokens, tokens, *sizes[2:])),
+        case("values/drawn", asked(many, many, *widths)),
         case("values/float32", asked(5, 5, 7, 4), dtype=torch.float32),
         *(case(f"cross/{n} queries, {m} keys", asked(n, m, 3, 2)) for n, m in [(1, 5), (4, 1)]),
-        case("cross/drawn", asked(*sizes)),
+        case("cross/drawn", asked(n, many, *widths)),
         case("batch/of two", asked(4, 5, 6, 3, (2,))),
-        case("batch/drawn", asked(*sizes, (b,))),
+        case("batch/drawn", asked(*few, (b,))),
         *(case(f"leading/{lead}", asked(4, 5, 7, 6, lead)) for lead in [(2, 3), (1, 2, 1)]),
-        case("leading/drawn", asked(*sizes, (1, b))),
-        case("large/1e6", asked(*sizes, size=1e6)),
-        case("batch large/1e6", asked(*sizes, (b,), size=1e6)),
-        case("gradients/drawn", asked(*sizes, gradient=True)),
-        case("batch gradients/drawn", asked(*sizes, (b,), gradient=True)),
+        case("leading/drawn", asked(*few, (1, b))),
+        case("large/1e6", asked(*few, size=1e6)),
+        case("batch large/1e6", asked(*few, (b,), size=1e6)),
+        case("gradients/drawn", asked(few[0], many, *few[2:], gradient=True)),
+        case("batch gradients/drawn", asked(*few, (b,), gradient=True)),
     ]
 
 

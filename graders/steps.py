@@ -6,6 +6,8 @@ from tensorgrade.author import call, computed, duplicate, normal, restore
 
 # Sizes for graders: (from, up to). Those that are written down in cases are smaller, or between.
 BATCH, HEADS, FEATURES, WIDTH, TOKENS = (13, 15), (14, 17), (21, 29), (22, 31), (129, 150)
+# For checks that are about something else: mistakes at large sizes alone do not fail these too.
+MODERATE = (10, 15)
 LONG = (257, 320)  # more positions than a byte can count, or than a table of 256 has
 
 # "Your journey starts with one step", three features for each token.

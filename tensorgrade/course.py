@@ -9,7 +9,9 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from .lateness import Lateness
 
@@ -42,13 +44,12 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     return results
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """One call in a check, by the name of a function on an exercise: `it.agrees("values")`."""
 
     name: str
-    arguments: tuple = ()
-    settings: dict[str, Any] = field(default_factory=dict)
+    arguments: tuple
+    settings: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Check:
     A check that is worth 0 points is for learners only. line: its place in the grader file.
     """
 
-    points: float
+    points: int | float
     says: str
     calls: tuple[Call, ...]
     line: int = field(default=0, compare=False)
@@ -75,7 +76,7 @@ class Exercise:
     """
 
     name: str
-    points: float
+    points: int | float
     hints: tuple[str, ...] = ()
     parameters: dict[str, list[str]] = field(default_factory=dict, hash=False)
     checks: tuple[Check, ...] = field(default=(), hash=False)
@@ -300,31 +301,9 @@ class Course(Rules):
             del told[private]
         for check in (c for one in told["chapters"] for e in one["exercises"] for c in e["checks"]):
             del check["line"]
-            check["calls"] = [list(call.values()) for call in check["calls"]]
         return json.dumps(told, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Course":
         """Read the course that `public_json` wrote."""
-        told = json.loads(text)
-        told["chapters"] = tuple(map(chapter_from, told["chapters"]))
-        told["tolerances"] = {
-            device: {dtype: Tolerance(**one) for dtype, one in by_dtype.items()}
-            for device, by_dtype in told["tolerances"].items()
-        }
-        limits, packages = Limits(**told["limits"]), tuple(told["packages"])
-        return cls(**told | {"limits": limits, "packages": packages})
-
-
-def chapter_from(data: dict) -> Chapter:
-    """Return one chapter of `course.json`."""
-    return Chapter(**data | {"exercises": tuple(map(exercise_from, data["exercises"]))})
-
-
-def exercise_from(data: dict) -> Exercise:
-    """Return one exercise of `course.json`."""
-    checks = tuple(
-        Check(one["points"], one["says"], tuple(Call(n, tuple(a), s) for n, a, s in one["calls"]))
-        for one in data["checks"]
-    )
-    return Exercise(**data | {"hints": tuple(data["hints"]), "checks": checks})
+        return msgspec.json.decode(text, type=cls)

@@ -4,12 +4,13 @@ import torch
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..steps import FEATURES, SENTENCE, TOKENS, one_after_another, scattered
+from ..steps import FEATURES, MODERATE, SENTENCE, TOKENS, one_after_another, scattered
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
     """Return cases with one query (d,) and inputs (n, d)."""
-    n, d = draw(TOKENS, FEATURES)
+    (n, d), few = draw(TOKENS, FEATURES), draw(MODERATE, MODERATE)
     example = torch.tensor([[1.0, 0.0], [0.0, 1.0], [3.0, -1.0]])
     return [
         shown("sentence/token 2", call(query=SENTENCE[1], inputs=SENTENCE)),
@@ -18,7 +19,7 @@ def cases(draw):
         case("values/drawn", scored(n, d)),
         case("values/one after another", *one_after_another(query=(3,), inputs=(4, 3))),
         case("values/float32", scored(7, 5), dtype=torch.float32),
-        case("gradients/drawn", scored(n, d, gradient=normal(n))),
+        case("gradients/drawn", scored(*few, gradient=normal(few[0]))),
         case("gradients/of the query", scored(5, 3, constants=["inputs"], gradient=normal(5))),
         case("same/scattered", *scattered(query=normal(5), inputs=normal(7, 5))),
     ]
@@ -32,13 +33,8 @@ def scored(n, d, **settings):
 CHECKS = [
     check(0, "The dot products of token 2 with all six tokens.", it.agrees("sentence")),
     check(3.5, "One dot product for every row of the inputs.", it.agrees("values")),
-    check(1, "Gradients reach the query and the inputs.", it.agrees("gradients", only="gradient")),
-    check(
-        0.5,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(1, "Gradients reach the query and the inputs.", GRADIENTS),
+    check(0.5, UNCHANGED, it.keeps_inputs("values", "gradients"), SAME),
 ]
 
 

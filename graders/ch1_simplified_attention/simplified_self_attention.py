@@ -4,13 +4,22 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..steps import FEATURES, SENTENCE, TOKENS, one_after_another, scattered, with_an_equal_row
+from ..steps import (
+    FEATURES,
+    MODERATE,
+    SENTENCE,
+    TOKENS,
+    one_after_another,
+    scattered,
+    with_an_equal_row,
+)
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
     """Return cases with inputs (n, d). Watched, more tokens must need no more operations."""
-    n, d = draw(TOKENS, FEATURES)
-    drawn, gradient = 0.4 * normal(n, d), (normal(n, d), normal(n, n))
+    size, (n, d) = draw(TOKENS, FEATURES), draw(MODERATE, MODERATE)
+    gradient = (normal(n, d), normal(n, n))
     equal = computed(with_an_equal_row, normal(7, 5))
     example = torch.tensor(3.0).log().sqrt() * torch.tensor([[0.0], [1.0]])
     few = call(inputs=normal(3, 4), watch=True, result="few")
@@ -19,11 +28,11 @@ def cases(draw):
         shown("sentence/all tokens", call(inputs=SENTENCE)),
         case("values/example", call(inputs=example)),
         *(case(f"values/{size}", call(inputs=normal(*size))) for size in [(5, 8), (1, 4), (4, 4)]),
-        case("values/drawn", call(inputs=drawn)),
+        case("values/drawn", call(inputs=0.4 * normal(*size))),
         case("values/one after another", *one_after_another(inputs=(4, 3))),
         case("values/float32", call(inputs=equal), dtype=torch.float32),
         case("large/1e6", call(inputs=1000 * normal(n, 3))),
-        case("gradients/drawn", call(inputs=drawn, gradient=gradient)),
+        case("gradients/drawn", call(inputs=0.4 * normal(n, d), gradient=gradient)),
         case("same/scattered", *scattered(inputs=normal(7, 5))),
         case("operations/growth", few, many, signature="growth"),
     ]
@@ -42,17 +51,8 @@ CHECKS = [
         it.gives_no_more("values"),
     ),
     check(0.5, "Scores of ten thousand do not overflow.", it.agrees("large")),
-    check(
-        2,
-        "Gradients reach the inputs, through the weights too.",
-        it.agrees("gradients", only="gradient"),
-    ),
-    check(
-        0.5,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(2, "Gradients reach the inputs, through the weights too.", GRADIENTS),
+    check(0.5, UNCHANGED, it.keeps_inputs("values", "gradients"), SAME),
     check(
         0.5,
         "All tokens are computed at once: more tokens need no more operations.",

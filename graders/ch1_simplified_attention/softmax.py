@@ -4,19 +4,20 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..steps import SENTENCE, TOKENS, eighths, one_after_another, scattered
+from ..steps import MODERATE, SENTENCE, TOKENS, eighths, one_after_another, scattered
+from ..usual import GRADIENTS, NO_SOFTMAX, SAME, UNCHANGED
 
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
 def cases(draw):
     """Return cases of every rank and dimension, with large scores and with scores of -inf."""
-    (n,) = draw(TOKENS)
+    (n,), (few,) = draw(TOKENS), draw(MODERATE)
     shapes = [(n,), (3, 7), (1, 4, 3, 5)]
     dims = [((n, 5), 0), ((2, 3, 4), 1), ((4, 3), -2), ((5, 2, 1, 4), -4), ((3, 2, 1, 4, 6), 1)]
     example = torch.tensor([[1000.0, 1000.0], [0.0, -torch.inf]])
     rows = torch.tensor([[1e4], [0], [-1e4]])
-    hidden = computed(some_hidden, normal(n, 5))
+    hidden = computed(some_hidden, normal(few, 5))
     return [
         shown("sentence/all scores", call(x=SENTENCE @ SENTENCE.T)),
         *(case(f"last/{shape}", call(x=normal(*shape))) for shape in shapes),
@@ -27,14 +28,14 @@ def cases(draw):
             case(f"dim/{len(shape)}-D dim {dim}", call(x=normal(*shape), dim=dim))
             for shape, dim in dims
         ),
-        *(case(f"large/{size:g}", call(x=size * eighths(3, n))) for size in (1e3, 1e4)),
+        *(case(f"large/{size:g}", call(x=size * eighths(3, few))) for size in (1e3, 1e4)),
         case("large/far below", call(x=eighths(3, 5) - 1e4)),
         case("large/dim 1 of 3-D", call(x=1e4 * eighths(2, 3, 4), dim=1)),
         case("large/rows", call(x=eighths(3, 4) + rows)),
         case("large/example", call(x=example)),
         case("hidden/-inf", call(x=hidden)),
         case("hidden/-inf dim 0", call(x=hidden, dim=0)),
-        case("gradients/dim 0", call(x=normal(n, 4), dim=0, gradient=normal(n, 4))),
+        case("gradients/dim 0", call(x=normal(few, 4), dim=0, gradient=normal(few, 4))),
         case("gradients/dim -1", call(x=normal(2, 3, 4), gradient=normal(2, 3, 4))),
         case("same/scattered", *scattered(x=normal(6, 5))),
         *(
@@ -73,21 +74,10 @@ CHECKS = [
         it.agrees("hidden"),
         it.is_zero_where_expected("hidden"),
     ),
-    check(1, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
+    check(1, "Gradients reach the scores.", GRADIENTS),
     check(0.5, "The result has the dtype of the scores.", it.keeps_dtype("dtype")),
-    check(
-        0.5,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("last", "dim", "large", "hidden"),
-        it.gives_the_same("same"),
-    ),
-    check(
-        0.5,
-        "It is your own code and does not call torch's softmax.",
-        it.names_no_softmax(),
-        it.agrees("own"),
-        it.avoids_softmax("own"),
-    ),
+    check(0.5, UNCHANGED, it.keeps_inputs("last", "dim", "large", "hidden"), SAME),
+    check(0.5, *NO_SOFTMAX),
 ]
 
 

@@ -4,12 +4,13 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..steps import SENTENCE, TOKENS, one_after_another, scattered
+from ..steps import MODERATE, SENTENCE, TOKENS, one_after_another, scattered
+from ..usual import GRADIENTS, NO_SOFTMAX, SAME, UNCHANGED
 
 
 def cases(draw):
     """Return cases with vectors of several lengths."""
-    (n,) = draw(TOKENS)
+    (n,), (few,) = draw(TOKENS), draw(MODERATE)
     example = torch.log(torch.tensor([1.0, 3.0, 4.0]))
     return [
         shown("sentence/token 2", call(x=SENTENCE @ SENTENCE[1])),
@@ -20,7 +21,7 @@ def cases(draw):
         case("values/one after another", *one_after_another(x=(4,))),
         case("values/far apart", call(x=4 * normal(9))),
         case("values/negative", call(x=-computed(torch.abs, normal(7)) - 1)),
-        case("gradients/drawn", call(x=normal(n), gradient=normal(n))),
+        case("gradients/drawn", call(x=normal(few), gradient=normal(few))),
         case("same/scattered", *scattered(x=normal(6))),
         *(
             case(f"own/{length}", call(x=normal(length), watch=True), signature="softmax used")
@@ -34,20 +35,9 @@ CHECKS = [
         0, "Exponentials divided by their sum, for the scores of token 2.", it.agrees("sentence")
     ),
     check(3.5, "Exponentials divided by their sum.", it.agrees("values")),
-    check(1, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
-    check(
-        0.25,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values"),
-        it.gives_the_same("same"),
-    ),
-    check(
-        0.25,
-        "It is your own code and does not call torch's softmax.",
-        it.names_no_softmax(),
-        it.agrees("own"),
-        it.avoids_softmax("own"),
-    ),
+    check(1, "Gradients reach the scores.", GRADIENTS),
+    check(0.25, UNCHANGED, it.keeps_inputs("values"), SAME),
+    check(0.25, *NO_SOFTMAX),
 ]
 
 

@@ -5,13 +5,14 @@ import torch
 from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
 from ..modules import matrices, of_self_attention, structure
-from ..steps import FEATURES, SENTENCE, TOKENS, WIDTH, copied
+from ..steps import MODERATE, SENTENCE, copied
+from ..usual import ATTENDS, COPIED, GRADIENTS, SAME
 
 
 def cases(draw):
     """Return cases with modules of several sizes, with loaded weights and with initial ones."""
-    n, d_in, d_out = draw(TOKENS, FEATURES, WIDTH)
     first = construct(d_in=3, d_out=2, seed=123, dtype="float32")
+    n, d_in, d_out = draw(MODERATE, MODERATE, MODERATE)
     twins = [construct(d_in=3, d_out=4) for _ in range(2)]
     zeros, ones = torch.zeros(2, 1), torch.ones(2, 1)
     return [
@@ -22,7 +23,7 @@ def cases(draw):
             load({"W_query": zeros, "W_key": ones, "W_value": ones}),
             call(x=torch.tensor([[1.0, 2.0], [3.0, 4.0]])),
         ),
-        *of_self_attention(matrices, n, d_in, d_out),
+        *of_self_attention(matrices, draw),
         case("same/copies", *copied(twins, load(matrices(3, 4)), normal(5, 3))),
         case("parameters/3x4", *structure(state=True, d_in=3, d_out=4), signature="structure"),
         # Without loaded weights: for layers that cannot load them, these values show whether
@@ -37,13 +38,9 @@ def cases(draw):
 
 CHECKS = [
     check(0, "The sentence, with the weights of seed 123.", it.agrees("sentence")),
-    check(
-        5,
-        "Projections, attention weights and the weighted sum, with loaded weights.",
-        it.agrees("values"),
-    ),
+    check(5, *ATTENDS),
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
-    check(2, "Gradients reach x and all three matrices.", it.agrees("gradients", only="gradient")),
+    check(2, "Gradients reach x and all three matrices.", GRADIENTS),
     check(
         1,
         "The matrices start from torch.rand, created in the order query, key, value.",
@@ -52,13 +49,7 @@ CHECKS = [
         it.agrees("called"),
     ),
     check(0.5, "Exactly three parameters of shape (d_in, d_out).", it.has_parameters("parameters")),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.mixes_tokens("mixed"),
-        it.keeps_inputs("values", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, COPIED, it.mixes_tokens("mixed"), it.keeps_inputs("values", "gradients"), SAME),
 ]
 
 

@@ -5,12 +5,13 @@ import torch
 from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
 from ..modules import called, linear_layers, of_self_attention, starts, structure
-from ..steps import FEATURES, SENTENCE, TOKENS, WIDTH, copied
+from ..steps import FEATURES, MODERATE, SENTENCE, TOKENS, WIDTH, copied
+from ..usual import ATTENDS, COPIED, GRADIENTS, SAME, THREE_LAYERS
 
 
 def cases(draw):
     """Return cases with modules of several sizes, with and without biases."""
-    drawn = draw(TOKENS, FEATURES, WIDTH)
+    drawn, few = draw(TOKENS, FEATURES, WIDTH), draw(MODERATE, MODERATE, MODERATE)
     twins = [construct(d_in=3, d_out=4, qkv_bias=True) for _ in range(2)]
     first = construct(d_in=3, d_out=2, seed=789, dtype="float32")
     zeros, ones = torch.zeros(1, 2), torch.ones(1, 2)
@@ -22,7 +23,7 @@ def cases(draw):
             load({"W_query.weight": zeros, "W_key.weight": ones, "W_value.weight": ones}),
             call(x=torch.tensor([[1.0, 2.0], [3.0, 4.0]])),
         ),
-        *of_self_attention(linear_layers, *drawn),
+        *of_self_attention(linear_layers, draw),
         case("bias/drawn", *with_biases(*drawn)),
         case("bias/one token", *with_biases(1, 3, 4)),
         case(
@@ -30,7 +31,7 @@ def cases(draw):
             *with_biases(7, 4, 5, dtype="float32", training=False),
             dtype=torch.float32,
         ),
-        case("gradients/of biases", *with_biases(*drawn, gradient=True)),
+        case("gradients/of biases", *with_biases(*few, gradient=True)),
         case("same/copies", *copied(twins, load(linear_layers(3, 4, bias=True)), normal(5, 3))),
         *starts(d_in=3, d_out=4),
         *(
@@ -52,25 +53,12 @@ def with_biases(n, d_in, d_out, **settings):
 
 CHECKS = [
     check(0, "It runs on the sentence (seed 789).", it.answered("sentence")),
-    check(
-        4,
-        "Projections, attention weights and the weighted sum, with loaded weights.",
-        it.agrees("values"),
-    ),
+    check(4, *ATTENDS),
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(2, "With `qkv_bias=True` each projection adds its bias.", it.agrees("bias")),
-    check(2, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(2, "Gradients reach x and all weights.", GRADIENTS),
+    check(0.5, *THREE_LAYERS),
     check(
-        0.5,
-        "Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True.",
-        it.has_parameters("parameters"),
-        it.starts_alive("start"),
-    ),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.mixes_tokens("mixed"),
-        it.keeps_inputs("values", "bias", "gradients"),
-        it.gives_the_same("same"),
+        0.5, COPIED, it.mixes_tokens("mixed"), it.keeps_inputs("values", "bias", "gradients"), SAME
     ),
 ]

@@ -8,6 +8,7 @@ from tensorgrade.author import call, case, check, it, normal, shown
 
 from ..modules import of_attention
 from ..steps import SENTENCE, example_weights, one_after_another, scattered
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -35,15 +36,10 @@ CHECKS = [
     check(2.5, "Softmax of scaled scores, for every d_k.", it.agrees("values")),
     check(0.5, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(1, "The numbers of queries and keys may differ.", it.agrees("cross")),
-    check(1, "Gradients reach queries and keys.", it.agrees("gradients", only="gradient")),
+    check(1, "Gradients reach queries and keys.", GRADIENTS),
     check(3, "The dimension of a batch stays in front.", it.agrees("batch")),
     check(0.5, "Scores of ten thousand do not overflow in a batch.", it.agrees("batch large")),
     check(1, "Gradients pass in a batch.", it.agrees("batch gradients", only="gradient")),
     check(0.25, "Several leading dimensions stay in front.", it.agrees("leading")),
-    check(
-        0.25,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "cross", "leading", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(0.25, UNCHANGED, it.keeps_inputs("values", "cross", "leading", "gradients"), SAME),
 ]

@@ -17,6 +17,7 @@ from ..steps import (
     one_after_another,
     scattered,
 )
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -52,9 +53,7 @@ CHECKS = [
     check(2.5, "The values, mixed by the weights of each query.", it.agrees("values")),
     check(0.5, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(1, "The numbers of queries and keys may differ.", it.agrees("cross")),
-    check(
-        0.75, "Gradients reach queries, keys and values.", it.agrees("gradients", only="gradient")
-    ),
+    check(0.75, "Gradients reach queries, keys and values.", GRADIENTS),
     check(3, "The dimension of a batch stays in front.", it.agrees("batch")),
     check(0.5, "Scores of ten thousand do not overflow in a batch.", it.agrees("batch large")),
     check(1, "Gradients pass in a batch.", it.agrees("batch gradients", only="gradient")),
@@ -65,10 +64,5 @@ CHECKS = [
         it.agrees("own"),
         it.avoids_attention("own"),
     ),
-    check(
-        0.25,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "cross", "leading", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(0.25, UNCHANGED, it.keeps_inputs("values", "cross", "leading", "gradients"), SAME),
 ]

@@ -7,6 +7,7 @@ from tensorgrade.author import call, case, check, construct, it, shown
 from ..attention_modules import LONGEST, LOW, AttentionModule, averaging, rates
 from ..modules import linear_layers
 from ..steps import SENTENCE
+from ..usual import GRADIENTS, KEEPS_ALL, MOVES, RUNS, SEES_NO_FUTURE, THREE_LAYERS
 
 
 def layers(d_in, d_out, qkv_bias=False, **_):
@@ -29,8 +30,8 @@ def cases(draw):
         shown("sentence/seed 123, twice", first, twice, signature="ignored"),
         *MODULE.values("values", example, MODULE.drawn(draw, LONGEST, b=1), LOW),
         *MODULE.values("values", MODULE.drawn(draw, MODULE.few, dropout=most)),
-        *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=40, dropout=few)),
-        *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=40, qkv_bias=True), alone),
+        *MODULE.values("short", MODULE.drawn(draw, MODULE.little, room=40, dropout=few)),
+        *MODULE.values("bias", MODULE.drawn(draw, MODULE.little, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),
         case("future/cut 3", *MODULE.future()),
         MODULE.dropped("dropout", 8, 40 + more, most, qkv_bias=True, dtype="float32"),
@@ -40,46 +41,21 @@ def cases(draw):
 
 
 CHECKS = [
-    check(
-        0,
-        "It runs on a batch that contains the sentence twice (seed 123).",
-        it.answered("sentence"),
-    ),
+    check(0, *RUNS),
     check(5, "Masked attention for every row of a batch.", it.agrees("values")),
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(3, "Texts shorter than context_length.", it.agrees("short")),
     check(2, "With `qkv_bias=True` each projection adds its bias.", it.agrees("bias")),
-    check(
-        2,
-        "Later tokens do not change earlier results, in training or in evaluation.",
-        it.sees_no_future("future"),
-        it.hides_in_training("dropout"),
-    ),
+    check(2, *SEES_NO_FUTURE),
     check(1, "In evaluation nothing is dropped.", it.agrees("dropout", only="plain")),
     check(
         2,
         "In training, single attention weights are dropped and the others scaled up.",
         it.drops_both_halves("dropout"),
     ),
-    check(2, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(2, "Gradients reach x and all weights.", GRADIENTS),
     check(0.5, "The mask is a buffer named `mask`.", it.has_buffer("parameters", "mask")),
-    check(
-        0.5,
-        "All its tensors move with it to another device, such as a GPU.",
-        it.mixes_tokens("future"),
-        it.moves_as_a_whole("moved"),
-    ),
-    check(
-        0.5,
-        "Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True.",
-        it.has_parameters("parameters"),
-        it.starts_alive("start"),
-    ),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.mixes_tokens("future"),
-        it.keeps_inputs("values", "bias", "gradients", "same"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, *MOVES),
+    check(0.5, *THREE_LAYERS),
+    check(0.5, *KEEPS_ALL),
 ]

@@ -8,17 +8,20 @@ from ..steps import (
     BATCH,
     FEATURES,
     LONG,
+    MODERATE,
     SENTENCE,
     TOKENS,
     eighths,
     scattered,
     with_an_equal_row,
 )
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
     """Return cases with scores of n tokens and a width of the keys."""
     many, d_k, b, n = draw(TOKENS, LONG, BATCH, FEATURES)
+    (few,) = draw(MODERATE)
     example = torch.tensor([[1.0, 9.0], [2.1972, 0.0]])
     zeros = computed(some_zero, normal(5, 5), normal(5, 5))
     return [
@@ -37,19 +40,19 @@ def cases(draw):
             called(normal(4, 4), 3, no_grad=True),
         ),
         *(case(f"batch/{b}", called(3 * normal(b, 5, 5), 3)) for b in (1, 4)),
-        case("batch/drawn", called(3 * normal(b, n, n), d_k)),
+        case("batch/drawn", called(3 * normal(b, n, n), few)),
         case("batch/low scores", called(eighths(2, 5, 5) - 3000, 4)),
         *(
             case(f"leading/{lead}", called(3 * normal(*lead, 4, 4), 6))
             for lead in [(2, 1), (1, 2, 3)]
         ),
-        case("leading/drawn", called(3 * normal(2, b, n, n), d_k)),
-        case("large/1e6", called(computed(begun_low, 1e6 * eighths(n, n)), d_k)),
+        case("leading/drawn", called(3 * normal(2, b, n, n), few)),
+        case("large/1e6", called(computed(begun_low, 1e6 * eighths(n, n)), few)),
         # Scores of the future that attract all weight: they must be hidden before the softmax.
         case("large/future", called(computed(raised, normal(6, 6)), 3)),
-        case("batch large/1e6", called(1e6 * eighths(b, n, n), d_k)),
-        case("gradients/drawn", called(3 * normal(n, n), d_k, gradient=normal(n, n))),
-        case("batch gradients/drawn", called(3 * normal(b, n, n), d_k, gradient=normal(b, n, n))),
+        case("batch large/1e6", called(1e6 * eighths(b, n, n), few)),
+        case("gradients/drawn", called(3 * normal(many, many), d_k, gradient=normal(many, many))),
+        case("batch gradients/drawn", called(3 * normal(b, n, n), few, gradient=normal(b, n, n))),
         case("same/scattered", *scattered(attn_scores=normal(6, 6), d_k=5)),
     ]
 
@@ -91,14 +94,9 @@ CHECKS = [
         it.agrees("large"),
     ),
     check(0.5, "Scores of thousands do not overflow in a batch.", it.agrees("batch large")),
-    check(1, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
+    check(1, "Gradients reach the scores.", GRADIENTS),
     check(1, "Gradients pass in a batch.", it.agrees("batch gradients", only="gradient")),
-    check(
-        0.25,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "batch", "leading"),
-        it.gives_the_same("same"),
-    ),
+    check(0.25, UNCHANGED, it.keeps_inputs("values", "batch", "leading"), SAME),
 ]
 
 
@@ -107,9 +105,9 @@ mask_as_long_as_the_first_dimension: The mask has the length of the first dimens
   always in the last two dimensions.
     - torch.triu(torch.ones_like(attn_scores), diagonal=1)
     + torch.triu(torch.ones(len(attn_scores), len(attn_scores)), diagonal=1)
-softmax_over_dimension_1_of_scores: The softmax runs over dimension 1, which is the keys' dimension
-  only if there are no leading dimensions. Counted from the end, the keys are always in the same
-  place.
+softmax_over_dimension_1_of_scores 40%: The softmax runs over dimension 1, which is the keys'
+  dimension only if there are no leading dimensions. Counted from the end, the keys are always in
+  the same place.
     , dim=-1) -> , dim=1)
 no_maximum_before_the_exponential: The exponentials use unshifted scores: large scores overflow, and
   if all are far below 0, 0 is divided by 0. Subtract each row's maximum first, or call

@@ -7,6 +7,7 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..steps import HEADS, SENTENCE, TOKENS, scattered, with_an_equal_row
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -48,13 +49,8 @@ def far_from_even(numbers: torch.Tensor) -> torch.Tensor:
 CHECKS = [
     check(0, "The weights of the sentence.", it.agrees("sentence")),
     check(7, "The future gets weight 0, and each row sums to 1 again.", it.agrees("values")),
-    check(2, "Gradients reach the weights.", it.agrees("gradients", only="gradient")),
-    check(
-        1,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values"),
-        it.gives_the_same("same"),
-    ),
+    check(2, "Gradients reach the weights.", GRADIENTS),
+    check(1, UNCHANGED, it.keeps_inputs("values"), SAME),
 ]
 
 MISTAKES = """

@@ -5,8 +5,9 @@ import torch
 from tensorgrade.author import call, case, check, construct, it, normal, shown, weights
 
 from ..attention_modules import LONGEST, LOW, UNEVEN, AttentionModule, averaging, rates
-from ..modules import linear_layers, structure
+from ..modules import linear_layers
 from ..steps import SENTENCE
+from ..usual import FOUR_LAYERS, GRADIENTS, KEEPS_ALL, MOVES, RUNS, SEES_NO_FUTURE
 
 
 def layers(d_in, d_out, qkv_bias=False, **_):
@@ -31,18 +32,14 @@ def cases(draw):
         *MODULE.values("one head", MODULE.drawn(draw, MODULE.few, heads=1, dropout=few)),
         *MODULE.values("values", example, MODULE.drawn(draw, LONGEST, b=1, dropout=most), LOW),
         *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=40, dropout=few)),
-        *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=40, qkv_bias=True), alone),
+        *MODULE.values("bias", MODULE.drawn(draw, MODULE.little, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),
         case("future/cut 3", *MODULE.future()),
         MODULE.dropped("dropout", 8, 40 + more, most, heads=1, qkv_bias=True, dtype="float32"),
         MODULE.dropped("dropout", 1, 80 + 2 * more, few, heads=1, room=3),
         MODULE.dropped("dropout in heads", 8, 9, 0.4, heads=heads),
         *(
-            case(
-                f"indivisible/{d_out} by {heads}",
-                *structure(**MODULE.arguments() | {"d_out": d_out, "num_heads": heads}),
-                signature="error",
-            )
+            MODULE.refused(f"indivisible/{d_out} by {heads}", d_out=d_out, num_heads=heads)
             for d_out, heads in UNEVEN
         ),
         case("operations/growth", *watched("few", 2), *watched("many", 8), signature="growth"),
@@ -57,11 +54,7 @@ def watched(result, heads):
 
 
 CHECKS = [
-    check(
-        0,
-        "It runs on a batch that contains the sentence twice (seed 123).",
-        it.answered("sentence"),
-    ),
+    check(0, *RUNS),
     check(
         3,
         "With one head, it is causal attention followed by an output projection.",
@@ -71,12 +64,7 @@ CHECKS = [
     check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
     check(4, "Texts shorter than context_length.", it.agrees("short")),
     check(2, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
-    check(
-        2,
-        "Later tokens do not change earlier results, in training or in evaluation.",
-        it.sees_no_future("future"),
-        it.hides_in_training("dropout"),
-    ),
+    check(2, *SEES_NO_FUTURE),
     check(1, "In evaluation nothing is dropped.", it.agrees("dropout", only="plain")),
     check(
         3,
@@ -84,7 +72,7 @@ CHECKS = [
         it.drops_both_halves("dropout"),
         it.drops_entries("dropout in heads", twice=True),
     ),
-    check(3, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(3, "Gradients reach x and all weights.", GRADIENTS),
     check(
         0.75,
         "A d_out that num_heads does not divide raises an error.",
@@ -101,25 +89,9 @@ CHECKS = [
         it.does_not_grow("operations", "more heads take more operations"),
     ),
     check(0.25, "The mask is a buffer named `mask`.", it.has_buffer("parameters", "mask")),
-    check(
-        0.25,
-        "All its tensors move with it to another device, such as a GPU.",
-        it.mixes_tokens("future"),
-        it.moves_as_a_whole("moved"),
-    ),
-    check(
-        0.5,
-        "Three input projections and an output projection, and no other parameters.",
-        it.has_parameters("parameters"),
-        it.starts_alive("start"),
-    ),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.mixes_tokens("future"),
-        it.keeps_inputs("values", "bias", "gradients", "same"),
-        it.gives_the_same("same"),
-    ),
+    check(0.25, *MOVES),
+    check(0.5, *FOUR_LAYERS),
+    check(0.5, *KEEPS_ALL),
 ]
 
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"

@@ -3,6 +3,7 @@
 from tensorgrade.author import case, check, it, weights
 
 from ..attention_modules import LONGEST, AttentionModule
+from ..usual import COPIED, GRADIENTS, SAME
 
 
 class Wrapper(AttentionModule):
@@ -50,18 +51,13 @@ CHECKS = [
         it.agrees("arguments"),
     ),
     check(2, "Every head gets `qkv_bias`.", it.agrees("bias")),
-    check(2.5, "Gradients reach x and every head.", it.agrees("gradients", only="gradient")),
+    check(2.5, "Gradients reach x and every head.", GRADIENTS),
     check(
         1,
         "The heads are registered: torch finds their parameters, and no others.",
         it.has_parameters("parameters"),
     ),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.keeps_inputs("values", "bias", "gradients"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, COPIED, it.keeps_inputs("values", "bias", "gradients"), SAME),
 ]
 
 MISTAKES = """

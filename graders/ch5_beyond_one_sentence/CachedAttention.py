@@ -7,6 +7,7 @@ from tensorgrade.author import call, case, check, construct, it, normal, part, s
 from ..attention_modules import FEW, LONGEST, AttentionModule
 from ..ch4_multi_head_attention.MultiHeadAttention import layers
 from ..steps import SENTENCE, TOKENS
+from ..usual import FOUR_LAYERS, GRADIENTS, SAME
 
 CACHE = 1  # the index of the cache in a call's result
 
@@ -123,11 +124,11 @@ CHECKS = [
         0.5,
         "The arguments and the cache stay unchanged; a copy or a loaded `state_dict` is the same.",
         it.keeps_inputs("twice"),
-        it.gives_the_same("same"),
+        SAME,
     ),
     check(1, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
     check(0.5, "Scores of a million do not overflow.", it.agrees("large")),
-    check(1, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(1, "Gradients reach x and all weights.", GRADIENTS),
     check(
         0.5,
         "A longer text needs no more operations for one more token.",
@@ -139,12 +140,7 @@ CHECKS = [
         it.has_buffer("parameters", "mask"),
         it.moves_as_a_whole("moved"),
     ),
-    check(
-        0.5,
-        "Three input projections and an output projection, and no other parameters.",
-        it.has_parameters("parameters"),
-        it.starts_alive("start"),
-    ),
+    check(0.5, *FOUR_LAYERS),
 ]
 
 MISTAKES = """

@@ -7,6 +7,7 @@ from tensorgrade.author import call, case, check, computed, construct, it, norma
 from ..attention_modules import FEW, LONGEST, AttentionModule, averaging, enlarged
 from ..modules import starts
 from ..steps import QKV, SENTENCE
+from ..usual import COPIED, FOUR_LAYERS, GRADIENTS, SAME
 
 
 class Cross(AttentionModule):
@@ -110,21 +111,9 @@ CHECKS = [
         it.agrees("large"),
     ),
     check(1, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
-    check(
-        2.5, "Gradients reach both texts and all weights.", it.agrees("gradients", only="gradient")
-    ),
-    check(
-        1,
-        "Three input projections and an output projection, and no other parameters.",
-        it.has_parameters("parameters"),
-        it.starts_alive("start"),
-    ),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.keeps_inputs("values", "mask", "bias"),
-        it.gives_the_same("same"),
-    ),
+    check(2.5, "Gradients reach both texts and all weights.", GRADIENTS),
+    check(1, *FOUR_LAYERS),
+    check(0.5, COPIED, it.keeps_inputs("values", "mask", "bias"), SAME),
 ]
 
 MISTAKES = """

@@ -3,12 +3,12 @@
 from tensorgrade.author import call, case, check, construct, it, shown, weights
 
 from ..attention_modules import LONGEST, UNEVEN, AttentionModule, rates
-from ..modules import structure
 from ..steps import SENTENCE
+from ..usual import GRADIENTS, KEEPS_ALL, SEES_NO_FUTURE
 
 
 def layers(d_in, d_out, num_heads, num_kv_heads, qkv_bias=False, **_):
-    """Return weights of the projections; those of keys and values are sizeser."""
+    """Return weights of the projections; those of keys and values are narrower."""
     kv_width = d_out // num_heads * num_kv_heads
     widths = {"W_query": d_out, "W_key": kv_width, "W_value": kv_width}
     values = {f"{name}.weight": weights(width, d_in) for name, width in widths.items()}
@@ -27,7 +27,7 @@ MODULE = AttentionModule(
 def cases(draw):
     """Return cases with one head of keys, with as many as of queries, and with groups."""
     few, most = rates(draw)
-    drawn, sizes = MODULE.drawn, MODULE.few
+    drawn, sizes, refused = MODULE.drawn, MODULE.few, MODULE.refused
     (more,) = draw((16, 17))
     example = {"b": 1, "d_in": 4, "width": 2, "heads": 2}
     first = construct(**MODULE.arguments(n=6, d_in=3, width=2, heads=2), seed=123, dtype="float32")
@@ -38,7 +38,7 @@ def cases(draw):
         *MODULE.values("one head of keys", drawn(draw, sizes, heads=1, shared=3, dropout=most)),
         *MODULE.values("values", example, drawn(draw, LONGEST, b=1, shared=3, dropout=few)),
         *MODULE.values("short", drawn(draw, sizes, room=40, dropout=few)),
-        *MODULE.values("bias", drawn(draw, sizes, room=40, qkv_bias=True), alone),
+        *MODULE.values("bias", drawn(draw, MODULE.little, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),
         case("future/cut 3", *MODULE.future()),
         MODULE.dropped(
@@ -47,25 +47,12 @@ def cases(draw):
         MODULE.dropped("dropout", 1, 80 + 2 * more, few, heads=1, shared=1, room=3),
         MODULE.dropped("dropout in heads", 4, 12, 0.35, heads=2),
         *(
-            case(
-                f"indivisible/{d_out} by {heads}",
-                *structure(
-                    **MODULE.arguments() | {"d_out": d_out, "num_heads": heads, "num_kv_heads": 1}
-                ),
-                signature="error",
-            )
+            refused(f"indivisible/{d_out} by {heads}", d_out=d_out, num_heads=heads, num_kv_heads=1)
             for d_out, heads in UNEVEN
         ),
         *(
-            case(
-                f"uneven groups/{heads} by {kv}",
-                *structure(
-                    **MODULE.arguments()
-                    | {"d_out": heads * kv, "num_heads": heads, "num_kv_heads": kv}
-                ),
-                signature="error",
-            )
-            for heads, kv in UNEVEN
+            refused(f"uneven groups/{h} by {kv}", d_out=h * kv, num_heads=h, num_kv_heads=kv)
+            for h, kv in UNEVEN
         ),
         *MODULE.causal(draw),
     ]
@@ -92,12 +79,7 @@ CHECKS = [
     check(2, "Texts shorter than context_length.", it.agrees("short")),
     check(1, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
     check(0.5, "Scores of a million do not overflow.", it.agrees("large")),
-    check(
-        1,
-        "Later tokens do not change earlier results, in training or in evaluation.",
-        it.sees_no_future("future"),
-        it.hides_in_training("dropout"),
-    ),
+    check(1, *SEES_NO_FUTURE),
     check(
         1.5,
         "In training, single attention weights are dropped; in evaluation none.",
@@ -105,7 +87,7 @@ CHECKS = [
         it.drops_both_halves("dropout"),
         it.drops_entries("dropout in heads", twice=True),
     ),
-    check(2.5, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(2.5, "Gradients reach x and all weights.", GRADIENTS),
     check(
         0.9,
         "Keys and values have num_kv_heads heads; the mask is a registered buffer.",
@@ -120,13 +102,7 @@ CHECKS = [
         it.refuses("indivisible", UNEVEN_HEADS),
         it.refuses("uneven groups", UNEVEN_GROUPS),
     ),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.mixes_tokens("future"),
-        it.keeps_inputs("values", "bias", "gradients", "same"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, *KEEPS_ALL),
 ]
 
 

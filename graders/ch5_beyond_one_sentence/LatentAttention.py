@@ -4,6 +4,7 @@ from tensorgrade.author import call, check, construct, it, shown, weights
 
 from ..attention_modules import FEW, LONGEST, AttentionModule
 from ..steps import SENTENCE
+from ..usual import COPIED, GRADIENTS, SAME
 
 
 def layers(d_in, d_out, d_latent, **_):
@@ -45,7 +46,7 @@ CHECKS = [
     check(6, "Keys and values come from the latent, for several heads.", it.agrees("values")),
     check(1, "Texts shorter than context_length.", it.agrees("short")),
     check(0.5, "Scores of a million do not overflow.", it.agrees("large")),
-    check(1.5, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(1.5, "Gradients reach x and all weights.", GRADIENTS),
     check(
         0.5,
         "One projection down, two up, a bias only in the output; the mask is a registered buffer.",
@@ -54,12 +55,7 @@ CHECKS = [
         it.has_buffer("parameters", "mask"),
         it.moves_as_a_whole("moved"),
     ),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.keeps_inputs("values"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, COPIED, it.keeps_inputs("values"), SAME),
 ]
 
 MISTAKES = """

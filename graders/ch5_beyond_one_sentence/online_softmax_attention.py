@@ -5,6 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..steps import FEATURES, TOKENS, scattered, with_an_equal_row
+from ..usual import GRADIENTS, SAME, UNCHANGED
 
 
 def cases(draw):
@@ -100,18 +101,11 @@ CHECKS = [
         it.agrees("large"),
         it.agrees("low"),
     ),
-    check(
-        1.5, "Gradients reach queries, keys and values.", it.agrees("gradients", only="gradient")
-    ),
+    check(1.5, "Gradients reach queries, keys and values.", GRADIENTS),
     check(
         0.9, "It makes no tensor of n x m entries.", it.makes_no_table("operations", "block_size")
     ),
-    check(
-        0.5,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "one block"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, UNCHANGED, it.keeps_inputs("values", "one block"), SAME),
 ]
 
 

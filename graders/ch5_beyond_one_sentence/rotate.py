@@ -5,6 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..steps import TOKENS, WIDTH, scattered, with_an_equal_row
+from ..usual import GRADIENTS, SAME
 
 
 def cases(draw):
@@ -62,7 +63,7 @@ CHECKS = [
         it.agrees("places"),
     ),
     check(1, "The base that is passed in is used.", it.agrees("base")),
-    check(1.5, "Gradients reach x.", it.agrees("gradients", only="gradient")),
+    check(1.5, "Gradients reach x.", GRADIENTS),
     check(
         0.25,
         "The angles of large positions are right too if x is in bfloat16.",
@@ -73,7 +74,7 @@ CHECKS = [
         0.25,
         "The arguments stay unchanged; they may have any dtype, and need not be contiguous.",
         it.keeps_inputs("values", "places", "base"),
-        it.gives_the_same("same"),
+        SAME,
         it.keeps_dtype("same"),
     ),
 ]

@@ -17,6 +17,7 @@ from tensorgrade.author import (
 
 from ..modules import at_work, starts, structure
 from ..steps import BATCH, FEATURES, TOKENS, copied, with_an_equal_row
+from ..usual import GRADIENTS, SAME
 
 
 def cases(draw):
@@ -61,16 +62,14 @@ def used(*shape):
 
 CHECKS = [
     check(3, "Four times the width, a GELU, and back.", it.agrees("values")),
-    check(1, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(1, "Gradients reach x and all weights.", GRADIENTS),
     check(
         0.5,
         "Two linear layers with their biases, and no other parameters.",
         it.has_parameters("parameters"),
         it.starts_alive("start"),
     ),
-    check(
-        0.5, "A copy, or a loaded `state_dict`, gives the same result.", it.gives_the_same("same")
-    ),
+    check(0.5, "A copy, or a loaded `state_dict`, gives the same result.", SAME),
 ]
 
 MISTAKES = """

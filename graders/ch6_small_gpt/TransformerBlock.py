@@ -16,7 +16,8 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, structure
-from ..steps import BATCH, TOKENS, copied, with_an_equal_row
+from ..steps import BATCH, MODERATE, TOKENS, copied, with_an_equal_row
+from ..usual import COPIED, GRADIENTS, SAME
 
 # The names of a block's parts, with the shapes of their parameters for a width d.
 PARTS = {
@@ -38,6 +39,7 @@ def cases(draw):
     Rows are spread so widely that LayerNorm's eps does not show: LayerNorm has its own exercise.
     """
     b, n, d, more = draw(BATCH, TOKENS, (25, 27), (33, 39))
+    (few,) = draw(MODERATE)
     sizes = [(1, 5, 6, 7, 3), (2, 3, 1, 4, 1), (b, 1, d, 9, 1), (1, n, d, n + more, d)]
     twins = [construct(d=4, context_length=5, dropout=0.0, num_heads=2) for _ in range(2)]
     return [
@@ -45,7 +47,7 @@ def cases(draw):
         *(case(f"values/{size}", *module(*size)) for size in sizes),
         case("values/float32", *module(2, 3, 4, 5, 1, dtype="float32"), dtype=torch.float32),
         case("arguments/one head", *used(2, 3, 4, 11, 1, dropout=0.6)),
-        case("arguments/drawn", *used(b, 8, d, n + 9, d, dropout=0.1)),
+        case("arguments/drawn", *used(b, 8, few, n + 9, few, dropout=0.1)),
         *(
             case(
                 f"dropout/of {part} {p}",
@@ -62,7 +64,9 @@ def cases(draw):
             signature="both dropped",
             rate="dropout",
         ),
-        case("gradients/drawn", *module(b, 8, d, 9, 1, gradient=normal(b, 8, d), training=True)),
+        case(
+            "gradients/drawn", *module(b, 8, few, 9, 1, gradient=normal(b, 8, few), training=True)
+        ),
         case("gradients/in evaluation", *module(1, 4, 6, 5, 3, gradient=normal(1, 4, 6))),
         case("same/copies", *copied(twins, load(parts(4)), normal(2, 3, 4))),
         case(
@@ -144,19 +148,14 @@ CHECKS = [
     check(
         2,
         "Gradients reach x and all weights, in training without dropout and in evaluation.",
-        it.agrees("gradients", only="gradient"),
+        GRADIENTS,
     ),
     check(
         0.9,
         "Two norms, attention and a feed-forward part, and no other parameters.",
         it.has_parameters("parameters"),
     ),
-    check(
-        0.5,
-        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
-        it.keeps_inputs("values", "arguments"),
-        it.gives_the_same("same"),
-    ),
+    check(0.5, COPIED, it.keeps_inputs("values", "arguments"), SAME),
 ]
 
 MISTAKES = """

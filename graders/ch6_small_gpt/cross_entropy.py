@@ -4,18 +4,19 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..steps import BATCH, LONG, TOKENS, scattered, with_an_equal_row
+from ..steps import BATCH, LONG, MODERATE, TOKENS, scattered, with_an_equal_row
+from ..usual import GRADIENTS, SAME, UNCHANGED
 from .SmallGPT import ids
 
 
 def cases(draw):
     """Return cases with logits of several ranks and sizes, up to a million."""
-    b, n, vocab = draw(BATCH, TOKENS, LONG)
+    (b, n, vocab), (few,) = draw(BATCH, TOKENS, LONG), draw(MODERATE)
     shapes: dict = {
         "values": [(3, 4), (1, 5), (1, 2), (n, vocab)],
-        "leading": [(3,), (2, 3, 4), (3, 2, 1, 4), (b, 1, vocab)],
+        "leading": [(3,), (2, 3, 4), (3, 2, 1, 4), (b, 1, few)],
     }
-    own = [(3, 4), (2, 3, 4), (5,), (2, 1, 3, 4), (40, 9), (b, vocab)]
+    own = [(3, 4), (2, 3, 4), (5,), (2, 1, 3, 4), (40, 9), (b, few)]
     example = {"logits": torch.zeros(2, 3, 4), "targets": torch.zeros(2, 3).long()}
     return [
         shown("sentence/3 rows of 4", call(**asked(3, 4))),
@@ -27,9 +28,9 @@ def cases(draw):
         ),
         case("leading/equal rows", call(**asked(2, 5, 4, change=with_an_equal_row), no_grad=True)),
         case("values/float32", call(**asked(3, 5)), dtype=torch.float32),
-        case("large/1e6", call(**asked(b, vocab, factor=1e6))),
+        case("large/1e6", call(**asked(b, few, factor=1e6))),
         case("large/-1e4", call(**asked(3, 4, offset=-1e4))),
-        case("gradients/drawn", call(**asked(9, b, vocab), gradient=normal())),
+        case("gradients/drawn", call(**asked(9, b, few), gradient=normal())),
         *(
             case(f"own/{shape}", call(**asked(*shape), watch=True), signature="loss used")
             for shape in own
@@ -49,19 +50,14 @@ CHECKS = [
     check(3.2, "The mean negative log probability of the right tokens.", it.agrees("values")),
     check(1.5, "It accepts batches of texts, and a single row.", it.agrees("leading")),
     check(1.1, "Logits of a million do not overflow.", it.agrees("large")),
-    check(1.5, "Gradients reach the logits.", it.agrees("gradients", only="gradient")),
+    check(1.5, "Gradients reach the logits.", GRADIENTS),
     check(
         0.35,
         "It is your own code and does not call torch's loss.",
         it.agrees("own"),
         it.avoids_losses("own"),
     ),
-    check(
-        0.35,
-        "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "leading"),
-        it.gives_the_same("same"),
-    ),
+    check(0.35, UNCHANGED, it.keeps_inputs("values", "leading"), SAME),
 ]
 
 

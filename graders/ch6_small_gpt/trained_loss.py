@@ -2,17 +2,18 @@
 
 from tensorgrade.author import call, case, check, construct, it, load, mode, weights
 
-from ..steps import FEATURES
+from ..steps import BATCH, FEATURES
 from .SmallGPT import ids
 
 
 def cases(draw):
     """Return cases (vocab_size, b, n) whose model differs in training."""
-    vocab, tens = draw(FEATURES, (26, 32))
+    vocab, b, tens = draw(FEATURES, BATCH, (26, 32))
     many = 10 * tens + 1  # windows that do not divide into equal batches of any usual size
-    sizes = [(4, 7, 3), (5, 1, 2), (vocab, many, 9)]
+    sizes = [(4, 7, 3), (5, 1, 2), (vocab, b, 9)]
     return [
         *(case(f"values/{size}", *measured(size, training=False)) for size in sizes),
+        case("many/windows", *measured((vocab, many, 9), training=False)),
         *(case(f"training/{size}", *measured(size, training=True)) for size in sizes),
     ]
 
@@ -37,10 +38,11 @@ def measured(size, training):
 
 CHECKS = [
     check(
-        3.5,
-        "The mean loss at the last position, over all windows.",
+        2.5,
+        "The mean loss at the last position.",
         it.agrees("values", only="result", strict=True),
     ),
+    check(1, "Each of many windows counts the same.", it.agrees("many", only="result")),
     check(
         1,
         "The model runs in evaluation, whatever its mode was.",
@@ -57,17 +59,17 @@ CHECKS = [
 
 
 MISTAKES = """
-loss_at_every_place: The loss of all positions is returned. Use only the last position: there the
-  model has seen the whole window but not the next token.
+loss_at_every_place 40%: The loss of all positions is returned. Use only the last position: there
+  the model has seen the whole window but not the next token.
     logits = model(windows[:, :-1])[:, -1] -> logits = model(windows[:, :-1])
     - return cross_entropy(logits, windows[:, -1]).item()
     + return cross_entropy(logits, windows[:, 1:]).item()
-loss_at_the_first_place: The loss of the first position is returned instead of the last one's.
+loss_at_the_first_place 40%: The loss of the first position is returned instead of the last one's.
     logits = model(windows[:, :-1])[:, -1] -> logits = model(windows[:, :-1])[:, 0]
     - return cross_entropy(logits, windows[:, -1]).item()
     + return cross_entropy(logits, windows[:, 1]).item()
-own_last_token_foreseen: The model predicts a token that it has already seen; it should predict the
-  next one.
+own_last_token_foreseen 40%: The model predicts a token that it has already seen; it should predict
+  the next one.
     - return cross_entropy(logits, windows[:, -1]).item()
     + return cross_entropy(logits, windows[:, -2]).item()
 measured_in_training: The model runs in the mode that it was left in; switch it to evaluation first.
@@ -77,17 +79,17 @@ mode_left_changed: The model is left in another mode than before, and the caller
     model.train(training) -> pass
 always_back_to_training: The model is left in training mode, even if it was in evaluation before.
     model.train(training) -> model.train()
-measured_loss_as_a_tensor: The loss is returned as a tensor instead of a float.
+measured_loss_as_a_tensor 30%: The loss is returned as a tensor instead of a float.
     - return cross_entropy(logits, windows[:, -1]).item()
     + return cross_entropy(logits, windows[:, -1])
-measured_loss_summed: The losses of all windows are added up; return their mean.
+measured_loss_summed 40%: The losses of all windows are added up; return their mean.
     - return cross_entropy(logits, windows[:, -1]).item()
     + return cross_entropy(logits, windows[:, -1]).item() * len(windows)
-measured_loss_negative: The sign of the loss is reversed: the better the model, the smaller it
+measured_loss_negative 40%: The sign of the loss is reversed: the better the model, the smaller it
   should be.
     - return cross_entropy(logits, windows[:, -1]).item()
     + return -cross_entropy(logits, windows[:, -1]).item()
-likelihood_for_loss: The probability of the right tokens is returned; the loss is minus its
+likelihood_for_loss 40%: The probability of the right tokens is returned; the loss is minus its
   logarithm.
     - return cross_entropy(logits, windows[:, -1]).item()
     + return (-cross_entropy(logits, windows[:, -1])).exp().item()

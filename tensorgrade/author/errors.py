@@ -9,13 +9,12 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from pathlib import Path
 
 import torch
 from nbformat import NotebookNode
 
 from ..course import Call, Chapter, CourseError, Exercise
-from ..exchange.cases import Case
 from ..exchange.text import LONGEST_MESSAGE
 from ..judging.checked import CheckedExercise
 from ..judging.checks import ENGINE_CHECKS
@@ -25,9 +24,9 @@ from ..recognition.edits import EditError, make
 from ..recognition.reaching import bound_by, reached
 from ..recognition.signatures import signature_of
 from ..views.formulas import unknown_commands
+from . import cases_of
 from .lessons import REGION, Script, given_code, read_script
 from .mistakes import Mistake, every_mistake, fitting, known, shared_mistakes, written_in
-from .words import cases_of
 
 FEWEST_HINTS = 2
 LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2  # a row has to hold two messages
@@ -49,7 +48,7 @@ def course_errors(project: Project, chapters: Sequence[Chapter]) -> list[str]:
         script = read_script(project.solution(chapter.name))
         found += chapter_errors(project, chapter, script) + needed_but_off(project, chapter, script)
         for exercise in chapter.exercises:
-            found += ExerciseFile(project, chapter.name, exercise, own).errors()
+            found += file_errors(project, chapter.name, exercise, own)
     return list(dict.fromkeys(found))
 
 
@@ -128,100 +127,92 @@ def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[s
     ]
 
 
-class ExerciseFile:
-    """A grader file to be checked."""
-
-    def __init__(self, project: Project, chapter: str, exercise: Exercise, own: CourseChecks):
-        self.project, self.chapter, self.exercise, self.own = project, chapter, exercise, own
-        self.path = project.graders / chapter / f"{exercise.like or exercise.name}.py"
-
-    def errors(self) -> list[str]:
-        """Return the problems in the file. If an error ends the checks early, return it as well."""
-        found: list[str] = []
-        try:
-            for look in (self.wrong_cases, self.wrong_checks, self.wrong_mistakes):
-                found.extend(look())
-        except Exception as error:
-            found += error_at(self.project.graders, error, f"{self.path}: ").splitlines()
-        return found
-
-    def wrong_cases(self) -> Iterator[str]:
-        """Yield sentences about missing, random or duplicate cases, and unknown signatures."""
-        module = self.project.grader(self.chapter, self.exercise.name)
-        if not callable(getattr(module, "cases", None)):
-            close = get_close_matches("cases", vars(module), 1, 0.5)
-            raise CourseError(
-                f"{self.path}: there is no cases(draw)" + (f", but {close[0]}" if close else "")
-            )
-        line = module.cases.__code__.co_firstlineno
-        before, _ = chance(), self.cases
-        if chance() != before:
-            yield (
-                f"{self.path}:{line}: cases(draw) uses random numbers that do not come from the "
-                "course's seed, so each build has other cases; draw them with normal(…), "
-                "weights(…) or draw.chance(…)"
-            )
-        for hidden, cases in self.cases.items():
-            if not cases:
-                who = "graders" if hidden else "learners"
-                yield f"{self.path}:{line}: cases(draw) returns no case for {who}"
-            for name, times in Counter(case.name for case in cases).items():
-                if times > 1:
-                    yield f"{self.path}:{line}: {times} cases are named {name!r}"
-            for case in cases:
-                try:
-                    signature_of(case, self.own.signatures)
-                except CourseError as error:
-                    yield f"{self.path}:{line}: {error}"
-
-    @cached_property
-    def cases(self) -> dict[bool, list[Case]]:
-        """Return the cases for graders (True) and for learners (False)."""
-        names = (self.chapter, self.exercise.name)
-        return {hidden: cases_of(self.project, *names, hidden) for hidden in (True, False)}
-
-    def wrong_checks(self) -> Iterator[str]:
-        """Yield a sentence on each call of a check that cannot be made on the exercise's cases."""
-        for check in self.exercise.checks:
+def file_errors(
+    project: Project, chapter: str, exercise: Exercise, own: CourseChecks
+) -> Iterator[str]:
+    """Yield the problems of a grader file. An error that ends the checks early is the last one."""
+    path = project.graders / chapter / f"{exercise.like or exercise.name}.py"
+    try:
+        yield from wrong_cases(project, chapter, exercise.name, path, own)
+        cases = {side: cases_of(project, chapter, exercise.name, side) for side in (True, False)}
+        groups = {side: {case.group for case in some} for side, some in cases.items()}
+        for check in exercise.checks:
+            asked = groups if check.points else {False: groups[False]}  # the others are learners'
             for call in check.calls:
-                for said in self.wrong_call(call, (True, False) if check.points else (False,)):
-                    yield f"{self.path}:{check.line}: {said}"
+                yield from (f"{path}:{check.line}: {said}" for said in wrong_call(call, asked, own))
+        yield from wrong_mistakes(project, chapter, exercise)
+    except Exception as error:
+        yield from error_at(project.graders, error, f"{path}: ").splitlines()
 
-    def wrong_call(self, call: Call, sides: tuple[bool, ...]) -> Iterator[str]:
-        """Yield what is wrong with a call: its name, its arguments, or a group without cases.
 
-        sides: True for the graders' cases, False for the learners'.
-        """
-        checks = ENGINE_CHECKS | self.own.checks | {"answered": CheckedExercise.answered}
-        if call.name not in checks:
-            close = get_close_matches(call.name, checks, 1)
-            yield f"there is no check {call.name}" + (f"; is it {close[0]}?" if close else "")
-            return
-        try:
-            bound = inspect.signature(checks[call.name]).bind(
-                None, *call.arguments, **call.settings
-            )
-        except TypeError as error:
-            yield f"{call.name}: {error}"
-            return
-        bound.apply_defaults()
-        for group in (bound.arguments.get("group"), *bound.arguments.get("groups", ())):
-            for hidden in sides if group else ():
-                if group not in {case.group for case in self.cases[hidden]}:
-                    who = "graders" if hidden else "learners"
-                    yield f"{call.name} asks for cases in the group {group!r}, and {who} have none"
-
-    def wrong_mistakes(self) -> Iterator[str]:
-        """Yield sentences about edits that do not fit."""
-        source = self.project.solution(self.chapter).read_text(encoding="utf-8")
-        if self.exercise.like:
-            given_code(self.project.solution(self.chapter), self.exercise.name)
-            return
-        for one in written_in(self.project.grader(self.chapter, self.exercise.name)):
+def wrong_cases(
+    project: Project, chapter: str, exercise: str, path: Path, own: CourseChecks
+) -> Iterator[str]:
+    """Yield sentences about missing, random or duplicate cases, and unknown signatures."""
+    module = project.grader(chapter, exercise)
+    if not callable(getattr(module, "cases", None)):
+        close = get_close_matches("cases", vars(module), 1, 0.5)
+        raise CourseError(
+            f"{path}: there is no cases(draw)" + (f", but {close[0]}" if close else "")
+        )
+    place, before = f"{path}:{module.cases.__code__.co_firstlineno}", chance()
+    drawn = {
+        who: cases_of(project, chapter, exercise, who == "graders")
+        for who in ("graders", "learners")
+    }
+    if chance() != before:
+        yield (
+            f"{place}: cases(draw) uses random numbers that do not come from the "
+            "course's seed, so each build has other cases; draw them with normal(…), "
+            "weights(…) or draw.chance(…)"
+        )
+    for who, cases in drawn.items():
+        if not cases:
+            yield f"{place}: cases(draw) returns no case for {who}"
+        for name, times in Counter(case.name for case in cases).items():
+            if times > 1:
+                yield f"{place}: {times} cases are named {name!r}"
+        for case in cases:
             try:
-                make(source, self.exercise.name, one.edits)
-            except EditError as error:
-                yield f"{one.place or self.path}: {one.name} in {self.exercise.name}: {error}"
+                signature_of(case, own.signatures)
+            except CourseError as error:
+                yield f"{place}: {error}"
+
+
+def wrong_call(call: Call, groups: dict[bool, set[str]], own: CourseChecks) -> Iterator[str]:
+    """Yield what is wrong with a call: its name, its arguments, or a group without cases.
+
+    groups: the groups of the graders' cases (True) and of the learners' (False).
+    """
+    checks = ENGINE_CHECKS | own.checks | {"answered": CheckedExercise.answered}
+    if call.name not in checks:
+        close = get_close_matches(call.name, checks, 1)
+        yield f"there is no check {call.name}" + (f"; is it {close[0]}?" if close else "")
+        return
+    try:
+        bound = inspect.signature(checks[call.name]).bind(None, *call.arguments, **call.settings)
+    except TypeError as error:
+        yield f"{call.name}: {error}"
+        return
+    bound.apply_defaults()
+    asked = filter(None, (bound.arguments.get("group"), *bound.arguments.get("groups", ())))
+    for group in asked:
+        for hidden in (side for side, there in groups.items() if group not in there):
+            who = "graders" if hidden else "learners"
+            yield f"{call.name} asks for cases in the group {group!r}, and {who} have none"
+
+
+def wrong_mistakes(project: Project, chapter: str, exercise: Exercise) -> Iterator[str]:
+    """Yield sentences about edits that do not fit."""
+    lesson = project.solution(chapter)
+    if exercise.like:
+        given_code(lesson, exercise.name)
+        return
+    for one in written_in(project.grader(chapter, exercise.name)):
+        try:
+            make(lesson.read_text(encoding="utf-8"), exercise.name, one.edits)
+        except EditError as error:
+            yield f"{one.place}: {one.name} in {exercise.name}: {error}"
 
 
 def chance() -> tuple:

@@ -33,9 +33,9 @@ from ..recognition.reaching import DEFINITIONS, lines_of, reached
 from ..recognition.signatures import UNSEEN
 from ..runner.serve import seconds
 from ..sources.program import Program, Source
+from . import cases_of
 from .lessons import bugs_of
 from .mistakes import known
-from .words import cases_of
 
 checks_in = lru_cache(maxsize=4)(load_checks)  # every recording of a course asks for them
 Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes

@@ -1,14 +1,10 @@
 """A course of one exercise, `f`, in a folder of its own: its solution and its cases are given."""
 
-import json
 from pathlib import Path
 
 from tensorgrade.attempts.attempt import Answer, Attempt
-from tensorgrade.attempts.checking import finding_on
 from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.naming import answer_to
-from tensorgrade.attempts.pipeline import verdict
-from tensorgrade.attempts.results import CheckResult, Judged
 from tensorgrade.attempts.side import Side
 from tensorgrade.author.mistakes import known
 from tensorgrade.judging.course_checks import load_checks
@@ -92,17 +88,6 @@ class SmallCourse:
             ),
         )
         return answer_to(attempt, "f")
-
-    def row(self, source: str, check, hidden: bool = True) -> str:
-        """Return the row of a learner's text that a check judges, as JSON."""
-        answer = self.answer(source, hidden)
-        try:
-            check(answer)
-            result = CheckResult("f", 1.0, True)
-        except Wrong as wrong:
-            finding = finding_on(answer, "It agrees.", wrong.diagnosis)
-            result = CheckResult("f", 1.0, False, "It agrees.", finding)
-        return json.dumps(verdict("ada", Judged(answer, [result])).row())
 
     def diagnosis(self, source: str, check, hidden: bool = False) -> Diagnosis | None:
         """Return the message of a check for a learner's text; None if it passes."""

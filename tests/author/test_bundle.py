@@ -77,14 +77,6 @@ def test_what_learners_need_is_there(project, files):
 
 
 @pytest.mark.slow
-def test_vs_code_and_coding_assistants_find_their_files(files):
-    settings = json.loads(files[".vscode/settings.json"])
-    assert settings["python.testing.pytestEnabled"] is True
-    assert settings["editor.inlineSuggest.enabled"] is False
-    assert "Explain, do not solve" in files["AGENTS.md"].decode()
-
-
-@pytest.mark.slow
 def test_the_task_of_vs_code_lists_the_line_to_work_on(kit, tmp_path):
     own = copytree(kit, tmp_path / "kit")
     task = json.loads((own / ".vscode" / "tasks.json").read_text(encoding="utf-8"))["tasks"][0]

@@ -3,8 +3,19 @@
 import pytest
 import torch
 
-from tensorgrade.author import call, case, computed, construct, describe, load, normal, weights
-from tensorgrade.author.words import Draw, Sizes, seed_for
+from tensorgrade.author import (
+    Draw,
+    Sizes,
+    call,
+    case,
+    computed,
+    construct,
+    describe,
+    load,
+    normal,
+    seed_for,
+    weights,
+)
 from tensorgrade.course import CourseError
 
 

@@ -21,7 +21,6 @@ from exercises.commands.parts.weights_file import (
     Settings,
     fill,
     load_weights,
-    make_room,
     save_weights,
 )
 from tensorgrade import CourseError
@@ -104,17 +103,6 @@ def test_weights_come_back_with_their_settings(gpt, story, tmp_path):
     wider = begin(gpt, Settings(story[1], **SMALL | {"d": 32}), 1, 0).model
     with pytest.raises(CourseError, match="does not fit your present SmallGPT"):
         fill(model, wider.state_dict(), tmp_path)
-
-
-def test_what_was_trained_before_is_kept(gpt, story, tmp_path):
-    out = tmp_path / "deep" / "own.safetensors"
-    assert make_room(out) is None and not out.exists()
-    out.write_bytes(b"an earlier run")
-    before = make_room(out)
-    assert before.name == "own.before.safetensors" and before.read_bytes() == b"an earlier run"
-    assert not out.exists()
-    with pytest.raises(IsADirectoryError):  # found out before the run, and not after it
-        make_room(tmp_path / "deep")
 
 
 def broken(folder):

@@ -1,7 +1,6 @@
 """The second course stands alone: it is proved, graded, handed out, and runs in nbgrader."""
 
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from tensorgrade.author.mistakes import every_mistake, known
 from tensorgrade.recognition.edits import make
 
-from ..support import ROOT, Judge, Project, cli, grade, points_in_nbgrader, release, run_pytest
+from ..support import ROOT, Judge, Project, cli, grade, points_in_nbgrader
 
 COURSE = ROOT / "courses" / "tokens"
 CH1, CH2 = "ch1_byte_pairs", "ch2_batches"
@@ -86,24 +85,6 @@ def test_a_class_gets_its_verdicts(course: Path, tmp_path: Path):
         assert row["mistakes"] == ([expected] if expected else []), row
         assert (row["status"] == "passed") == (not expected), row
         assert not expected or row["message"] == messages[expected]
-
-
-@pytest.mark.slow
-def test_the_kit_holds_nothing_hidden_and_checks_itself(course: Path, tmp_path: Path):
-    release(course)
-    tensorgrade(course, "bundle", "--out", tmp_path / "kit.zip")
-    with zipfile.ZipFile(tmp_path / "kit.zip") as kit:
-        kit.extractall(tmp_path)
-    kit = tmp_path / "kit"
-    names = {str(path.relative_to(kit)) for path in kit.rglob("*")}
-    assert f"exercises/{CH1}.py" in names and f"notebooks/{CH2}.ipynb" in names
-    assert not [name for name in names if name.startswith(("graders", "solutions", "source"))]
-    for path in (kit / "exercises").glob("*.py"):
-        assert "BEGIN SOLUTION" not in path.read_text(encoding="utf-8")
-    right = run_pytest("-q", "exercises", "--attempt", course / "solutions", cwd=kit)
-    assert right.returncode == 0, right.stdout
-    stub = run_pytest("-q", "exercises", cwd=kit)
-    assert stub.returncode == 1 and "0 of 69 points" in stub.stdout
 
 
 @pytest.mark.proof

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tensorgrade.author.words import cases_of
+from tensorgrade.author import cases_of
 from tensorgrade.exchange.cases import Case
 
 from ..answers.reader import edited_answers, right_answers, solutions

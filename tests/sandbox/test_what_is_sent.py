@@ -7,7 +7,7 @@ import struct
 import pytest
 import torch
 
-from tensorgrade.author.words import PUBLIC_SEED, cases_of, seed_for
+from tensorgrade.author import PUBLIC_SEED, cases_of, seed_for
 from tensorgrade.exchange.cases import Case
 from tensorgrade.runner.wire import pack, plain, unpack
 from tensorgrade.sandbox.processes import Child
