@@ -137,8 +137,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
     """Return the softmax of a vector, computed just as the formula says.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
-    or torch.logsumexp: the exercise is to write softmax yourself. Using one of them costs half of
-    the points, or a tenth if your code does not show it and only a run does.
+    or torch.logsumexp: the exercise is to write softmax yourself. A call of one of them costs half
+    of the points. (A tenth if it is hidden, such as in a string that is run.)
 
     Shapes:
         x: (n,)
@@ -179,9 +179,9 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # reached at 11.1. One such `nan` spreads through the whole network at the next step of training.
 
 # %% [markdown]
-# Take the scores 80, 81, 82, then 88, 89, 90, then -200, -201, -202. All three have the same gaps
-# between neighbours, so the first two should give the same shares, and the third the same in
-# reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second it gives 0,
+# Take the scores 80, 81, 82, then 88, 89, 90, then -200, -201, -202. Neighbours differ by 1 in all
+# three, so the first two should give the same shares. The third counts down, so it should give them
+# in reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second it gives 0,
 # `nan`, `nan`, and on the third only `nan`.
 #
 # The cure is in what you saw above: a constant added to all scores changes nothing. For any c,
@@ -229,8 +229,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Return the softmax of a tensor along one dimension, safe for scores of any size.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
-    or torch.logsumexp: the exercise is to write softmax yourself. Using one of them costs half of
-    the points, or a tenth if your code does not show it and only a run does.
+    or torch.logsumexp: the exercise is to write softmax yourself. A call of one of them costs half
+    of the points. (A tenth if it is hidden, such as in a string that is run.)
 
     Shapes:
         x: any shape; entries may be as large as 1e4 or more, or -inf (but not all along `dim`)

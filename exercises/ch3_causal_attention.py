@@ -79,7 +79,7 @@ sentence = torch.tensor(
 # | `nn.MultiheadAttention(…, attn_mask=…, key_padding_mask=…)` | hide it |
 # | `F.scaled_dot_product_attention(…, attn_mask=…)` | it **may** be attended to |
 #
-# Carry a mask from the first two to the third without a `~` (not) in between, and every token sees
+# Pass a mask of the first two kinds to the third function without a `~` (not), and every token sees
 # only the future; the last one sees nothing at all. No error is raised. Only the numbers show it.
 
 # %%
@@ -212,7 +212,7 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 
 
 # %% [markdown]
-# Both ways give the same weights, to within rounding. Compare your rows 2, 3 and 6:
+# Both ways give the same weights, to within rounding. Here are rows 2, 3 and 6:
 #
 # | row | Your | journey | starts | with | one | step |
 # |---|---|---|---|---|---|---|

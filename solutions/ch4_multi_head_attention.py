@@ -27,9 +27,9 @@
 #
 # Both compute the same thing. At the end you turn one into the other and compare.
 #
-# Run on its own, the chapter uses `CausalAttention` from your own chapter 3. In the checks,
-# `CausalAttention` is a substitute that does no attention, so the first class can pass before
-# chapter 3 does. Do not inherit from it or call it in the second class, `MultiHeadAttention`:
+# Run on its own, the chapter uses `CausalAttention` from your own chapter 3. The checks use a simple
+# class of that name instead, which does no attention: so the first class can pass even if your
+# chapter 3 does not. Do not inherit from it or call it in the second class, `MultiHeadAttention`:
 # build that on `nn.Module` alone, and import nothing else from chapter 3.
 
 # %%
