@@ -17,7 +17,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, structure
-from ..steps import BATCH, FEATURES, MODERATE, TOKENS, copied, with_an_equal_row
+from ..steps import BATCH, FEATURES, TOKENS, copied, with_an_equal_row
 from ..usual import COPIED, GRADIENTS, SAME
 
 
@@ -27,7 +27,6 @@ def cases(draw):
     The default eps only shows in rows with a small spread.
     """
     b, n, d = draw(BATCH, TOKENS, FEATURES)
-    few = draw(BATCH, MODERATE)
     shapes = [(4, 3), (2, 3, 5), (1, 3, 2, 5), (7,), (3, 1), (b, 1, d), (n, d)]
     twins = [construct(d=5) for _ in range(2)]
     return [
@@ -40,15 +39,15 @@ def cases(draw):
         *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
         case("values/equal rows", *normed(2, 5, 6, change=with_an_equal_row)),
         case("values/float32", *normed(3, 6, dtype="float32"), dtype=torch.float32),
-        case("spread/tiny", *normed(*few, factor=1e-3)),
-        case("eps/0.5", *normed(*few, factor=0.1, eps=0.5)),
+        case("spread/tiny", *normed(b, d, factor=1e-3)),
+        case("eps/0.5", *normed(b, d, factor=0.1, eps=0.5)),
         case("eps/0.01", *normed(3, 5, factor=0.1, eps=1e-2)),
         case("eps/equal numbers", *normed(2, 4, change=torch.ones_like)),
-        case("gradients/drawn", *normed(*few, factor=0.1, gradient=normal(*few))),
+        case("gradients/drawn", *normed(b, d, factor=0.1, gradient=normal(b, d))),
         case("gradients/in evaluation", *normed(5, gradient=normal(5), training=False)),
         *(
             case(f"own/{shape}", *normed(*shape, factor=0.1, watch=True), signature="norm used")
-            for shape in [(3, 4), (2, 3, 5), (6,), (2, 1, 3, 4), few]
+            for shape in [(3, 4), (2, 3, 5), (6,), (2, 1, 3, 4), (b, d)]
         ),
         case("same/copies", *copied(twins, load(columns(5)), normal(2, 3, 5))),
         case("parameters/6", *structure(d=6, state=True), signature="structure"),

@@ -21,6 +21,26 @@ from ..exchange.cases import Case, Part, record
 from ..project import Project
 from ..runner.step import Step
 
+__all__ = [
+    "call",
+    "case",
+    "check",
+    "computed",
+    "construct",
+    "describe",
+    "duplicate",
+    "it",
+    "load",
+    "mode",
+    "moved",
+    "normal",
+    "part",
+    "read",
+    "restore",
+    "shown",
+    "weights",
+]
+
 PUBLIC_SEED = 7
 SMALL = (2, 7)  # sizes for learners, who should be able to follow their own cases by eye
 

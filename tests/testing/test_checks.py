@@ -33,7 +33,7 @@ def test_whatever_a_check_raises_is_a_result(project):
             raise error
 
         part.fails = fails
-        check = Check(2, "It raises.", (Call("fails", ("values",)),))
+        check = Check(2, "It raises.", (Call("fails", ("values",), {}),))
         result = checked(part, check, part.failure(check))
         assert not result.passed and result.earned == 0 and result.asks == "It raises."
         assert bool(result.finding) == bool(said) and state_of([result]) == "wrong"
