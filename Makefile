@@ -72,12 +72,12 @@ docs: .venv/ready
 
 # uv takes seconds, pip a minute or two. uv does not read pip's settings, so pip is asked if uv fails.
 # uv looks through all indexes: torch's has some other packages too, in few versions.
-# Bytecode is compiled now, on all cores, because learner code cannot write it in the sandbox. Some
-# files are for newer Pythons.
+# The lock names every package, so nothing has to be resolved. What learner code may import is compiled
+# now, because it cannot write bytecode in the sandbox; some of torch's files are for newer Pythons.
 INDEX := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
-UV := uv pip install --quiet --python $(BIN)/python \
+UV := uv pip install --quiet --no-deps --python $(BIN)/python \
     --index-strategy unsafe-best-match $(INDEX)
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile $(INDEX)
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile $(INDEX)
 define install
 	@{ command -v uv >/dev/null && { $(UV) $(1) || { echo "uv failed, now with pip"; false; }; } } \
 	    || $(PIP) $(1)
@@ -86,8 +86,8 @@ endef
 .venv/ready: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(call install,-r requirements.lock)
-	$(call install,--no-deps --no-build-isolation -e .)
-	@$(BIN)/python -m compileall -qq -j 0 .venv/lib || true
+	$(call install,--no-build-isolation -e .)
+	@$(BIN)/python -m compileall -qq -j 0 .venv/lib/*/site-packages/torch .venv/lib/*/site-packages/numpy || true
 	@touch $@
 
 clean:
