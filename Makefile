@@ -46,8 +46,8 @@ build: .venv/ready
 
 # What learners get as notebooks: nbgrader makes it from source/, as it does on its users' machines.
 release: build
-	@for course in . courses/tokens; do \
-	    (cd $$course && nbgrader generate_assignment '*' --force --no-db --log-level=ERROR) || exit 1; done
+	@printf '%s\n' . courses/tokens | xargs -P 2 -I COURSE sh -c \
+	    'cd COURSE && nbgrader generate_assignment "*" --force --no-db --log-level=ERROR'
 
 check: build
 	@ruff format --check --quiet .
