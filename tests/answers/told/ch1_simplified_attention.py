@@ -87,7 +87,7 @@ TOLD = {
                 "e = (x - x.amax(dim, True)).exp_()\n    e /= e.sum(dim, True)\n    return e"
             ),
             {"says": "overwrites"}),
-        "dimension_lost": ([(SHIFT, "x - x.amax(dim)")], {"says": "from the right & `x` & size 1"}),
+        "dimension_lost": ([(SHIFT, "x - x.amax(dim)")], {"says": "loses its dimension"}),
         "max_for_amax": ([(SHIFT, "x - x.max(dim=dim, keepdim=True)")],
             {"says": "`.values`", "line": "x.max("}),
         "python_max": ([(SHIFT, "x - max(x)")], {"says": "True or False"}),
