@@ -1,6 +1,6 @@
-"""What several exercises check, and what learners read about it.
+"""Checks that several exercises share.
 
-A tuple is a check without its points: its sentence, and what must hold.
+Each tuple holds a check's sentence and its conditions. The grader file adds the points.
 """
 
 from tensorgrade.author import it
@@ -26,15 +26,14 @@ MOVES = (
     it.mixes_tokens("future"),
     it.moves_as_a_whole("moved"),
 )
+LAYERS = (it.has_parameters("parameters"), it.starts_alive("start"))
 THREE_LAYERS = (
     "Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True.",
-    it.has_parameters("parameters"),
-    it.starts_alive("start"),
+    *LAYERS,
 )
 FOUR_LAYERS = (
     "Three input projections and an output projection, and no other parameters.",
-    it.has_parameters("parameters"),
-    it.starts_alive("start"),
+    *LAYERS,
 )
 NO_SOFTMAX = (
     "It is your own code and does not call torch's softmax.",
