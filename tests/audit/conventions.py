@@ -9,6 +9,17 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
+class WrappedMultihead(nn.Module):
+    """torch's own layer on one input."""
+
+    def __init__(self, embed_dim, num_heads, dropout=0.0):
+        super().__init__()
+        self.mha = nn.MultiheadAttention(embed_dim, num_heads, dropout=dropout, batch_first=True)
+
+    def forward(self, x):
+        return self.mha(x, x, x, need_weights=False)[0]
+
+
 class CausalWrappedMultihead(nn.Module):
     """torch's own layer with a causal mask."""
 
@@ -58,6 +69,23 @@ class CausalSelfAttention(nn.Module):
         att = self.attn_dropout(F.softmax(att, dim=-1))
         y = (att @ v).transpose(1, 2).contiguous().view(B, T, C)
         return self.resid_dropout(self.c_proj(y))
+
+
+class FlashCausalSelfAttention(nn.Module):
+    """The same with torch's fused attention."""
+
+    def __init__(self, n_embd: int, n_head: int, dropout: float = 0.0, bias: bool = False):
+        super().__init__()
+        self.qkv = nn.Linear(n_embd, 3 * n_embd, bias=bias)
+        self.proj = nn.Linear(n_embd, n_embd, bias=bias)
+        self.n_head, self.dropout = n_head, dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        B, T, C = x.shape
+        q, k, v = (t.view(B, T, self.n_head, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        p = self.dropout if self.training else 0.0
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=p)
+        return self.proj(y.transpose(1, 2).reshape(B, T, C))
 
 
 class Head(nn.Module):
@@ -143,6 +171,26 @@ class MultiHeadedAttention(nn.Module):
         p = self.dropout(scores.softmax(dim=-1))
         x = (p @ value).transpose(1, 2).contiguous().view(n, -1, self.h * self.d_k)
         return self.w_o(x)
+
+
+class VisionAttention(nn.Module):
+    """A vision transformer's attention with one fused projection."""
+
+    def __init__(self, dim, num_heads=8, qkv_bias=False, attn_drop=0.0, proj_drop=0.0):
+        super().__init__()
+        self.num_heads = num_heads
+        self.scale = (dim // num_heads) ** -0.5
+        self.qkv = nn.Linear(dim, dim * 3, bias=qkv_bias)
+        self.attn_drop = nn.Dropout(attn_drop)
+        self.proj = nn.Linear(dim, dim)
+        self.proj_drop = nn.Dropout(proj_drop)
+
+    def forward(self, x):
+        B, N, C = x.shape
+        qkv = self.qkv(x).reshape(B, N, 3, self.num_heads, C // self.num_heads)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
+        attn = self.attn_drop((q * self.scale @ k.transpose(-2, -1)).softmax(dim=-1))
+        return self.proj_drop(self.proj((attn @ v).transpose(1, 2).reshape(B, N, C)))
 
 
 class FusedByHeadAttention(nn.Module):
@@ -240,6 +288,91 @@ class LlamaAttention(nn.Module):
         return self.wo((scores @ v).transpose(1, 2).contiguous().view(b, n, -1))
 
 
+class RotaryAttention(nn.Module):
+    """Causal attention that turns queries and keys by their positions."""
+
+    def __init__(self, dim, num_heads, base=10000.0):
+        super().__init__()
+        self.num_heads, self.head_dim = num_heads, dim // num_heads
+        self.qkv = nn.Linear(dim, 3 * dim, bias=False)
+        self.out = nn.Linear(dim, dim, bias=False)
+        freqs = base ** (-torch.arange(0, self.head_dim, 2).float() / self.head_dim)
+        self.register_buffer("inv_freq", freqs)
+
+    def rotate(self, x):
+        angles = torch.outer(torch.arange(x.shape[2]), self.inv_freq).to(x.dtype)
+        cos, sin = angles.cos(), angles.sin()
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+
+    def forward(self, x):
+        b, n, d = x.shape
+        q, k, v = (
+            t.view(b, n, self.num_heads, self.head_dim).transpose(1, 2)
+            for t in self.qkv(x).chunk(3, dim=-1)
+        )
+        y = F.scaled_dot_product_attention(self.rotate(q), self.rotate(k), v, is_causal=True)
+        return self.out(y.transpose(1, 2).reshape(b, n, d))
+
+
+class AlibiAttention(nn.Module):
+    """Causal attention with a penalty for distance."""
+
+    def __init__(self, dim, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.register_buffer("slopes", 2.0 ** -torch.arange(1, num_heads + 1))
+
+    def forward(self, x):
+        b, n, d = x.shape
+        q, k, v = (
+            t.view(b, n, self.num_heads, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1)
+        )
+        distance = torch.arange(n)[None] - torch.arange(n)[:, None]
+        bias = (self.slopes[:, None, None] * distance).to(x.dtype)
+        bias = bias.masked_fill(distance > 0, -torch.inf)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+        return self.out(y.transpose(1, 2).reshape(b, n, d))
+
+
+class WindowAttention(nn.Module):
+    """Causal attention to the last few tokens."""
+
+    def __init__(self, dim, num_heads, window=3):
+        super().__init__()
+        self.num_heads, self.window = num_heads, window
+        self.qkv, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+
+    def forward(self, x):
+        b, n, d = x.shape
+        q, k, v = (
+            t.view(b, n, self.num_heads, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1)
+        )
+        place = torch.arange(n)
+        away = place[:, None] - place[None]
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=(away >= 0) & (away < self.window))
+        return self.out(y.transpose(1, 2).reshape(b, n, d))
+
+
+class NormalizedAttention(nn.Module):
+    """Queries and keys are normalized, and a learned factor takes the place of the scale."""
+
+    def __init__(self, dim, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.qkv, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.temperature = nn.Parameter(torch.ones(num_heads, 1, 1))
+
+    def forward(self, x):
+        b, n, d = x.shape
+        q, k, v = (
+            t.view(b, n, self.num_heads, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1)
+        )
+        scores = F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT * self.temperature
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(b, n, d))
+
+
 class CachedSelfAttention(nn.Module):
     """Causal attention with keys and values of earlier tokens."""
 
@@ -277,6 +410,40 @@ class PaddedAttention(nn.Module):
         return self.attn(x, x, x, key_padding_mask=key_padding_mask, need_weights=False)[0]
 
 
+class MatrixAttention(nn.Module):
+    """Bare matrices instead of linear layers."""
+
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_q = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_k = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_v = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        q, k, v = x @ self.W_q, x @ self.W_k, x @ self.W_v
+        return torch.softmax(q @ k.mT / math.sqrt(k.shape[-1]), dim=-1) @ v
+
+
+class MultiQueryAttention(nn.Module):
+    """One head of keys and values for all heads of queries."""
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0):
+        super().__init__()
+        self.n_heads, self.d_head = n_heads, d_model // n_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.kv_proj = nn.Linear(d_model, 2 * self.d_head)
+        self.out_proj = nn.Linear(d_model, d_model)
+        self.dropout = dropout
+
+    def forward(self, x):
+        b, n, d = x.shape
+        q = self.q_proj(x).view(b, n, self.n_heads, self.d_head).transpose(1, 2)
+        k, v = (t[:, None] for t in self.kv_proj(x).chunk(2, dim=-1))
+        p = self.dropout if self.training else 0.0
+        weights = F.dropout(torch.softmax(q @ k.mT / self.d_head**0.5, -1), p)
+        return self.out_proj((weights @ v).transpose(1, 2).reshape(b, n, d))
+
+
 class EncoderLayer(nn.Module):
     """A layer with attention, a feed-forward network and norms behind them."""
 
@@ -293,6 +460,24 @@ class EncoderLayer(nn.Module):
     def forward(self, x):
         x = self.norm1(x + self.dropout(self.self_attn(x, x, x, need_weights=False)[0]))
         return self.norm2(x + self.dropout(self.linear2(torch.relu(self.linear1(x)))))
+
+
+class LinearAttention(nn.Module):
+    """Attention without a softmax, by a feature map, on purpose."""
+
+    def __init__(self, dim, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim)
+
+    def forward(self, x):
+        q, k, v = (
+            t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, -1)
+        )
+        q, k = F.elu(q) + 1, F.elu(k) + 1
+        context = k.mT @ v
+        out = q @ context / (q @ k.sum(2, keepdim=True).mT)
+        return self.out(out.transpose(1, 2).flatten(2))
 
 
 def attention(query, key, value, mask=None, dropout=None):
@@ -332,6 +517,13 @@ def attention_tokens_before_heads(q, k, v):
     return torch.einsum("bhij,bjhd->bihd", scores.softmax(-1), v)
 
 
+def attention_of_one_sequence(Q, K, V):
+    """A function on (tokens, width), by hand."""
+    scores = Q @ K.T / math.sqrt(K.shape[1])
+    powers = torch.exp(scores - scores.max(dim=1, keepdim=True).values)
+    return powers / powers.sum(dim=1, keepdim=True) @ V
+
+
 def multi_head_attention(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
     """A function that splits heads by itself."""
     q, k, v = (t.unflatten(-1, (num_heads, -1)).transpose(1, 2) for t in (q, k, v))
@@ -342,6 +534,28 @@ def attention_with_dropout(query, key, value, dropout_p=0.0, training=True):
     """A function with dropout."""
     weights = torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, dim=-1)
     return F.dropout(weights, dropout_p, training) @ value
+
+
+def attention_with_lengths(queries, keys, values, valid_lens=None):
+    """A function that hides keys behind the end of a sequence."""
+    scores = torch.bmm(queries, keys.transpose(1, 2)) / math.sqrt(queries.shape[-1])
+    if valid_lens is not None:
+        hidden = torch.arange(scores.shape[-1]) >= valid_lens[:, None, None]
+        scores = scores.masked_fill(hidden, -1e6)
+    return torch.bmm(nn.functional.softmax(scores, dim=-1), values)
+
+
+class SpatialGatingBlock(nn.Module):
+    """Tokens first, with a norm that hides a constant."""
+
+    def __init__(self, d_model, seq_len):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.weight = nn.Parameter(torch.zeros(seq_len, seq_len))
+
+    def forward(self, x):
+        n = x.shape[0]
+        return x + torch.einsum("ij,jbd->ibd", self.weight[:n, :n], self.norm(x))
 
 
 class PositionalEncoding(nn.Module):
@@ -393,6 +607,11 @@ class Softmax(nn.Module):
 
     def forward(self, x):
         return torch.softmax(x, self.dim)
+
+
+def cross_entropy(logits, targets):
+    """A loss of (tokens, classes)."""
+    return -logits.log_softmax(1)[torch.arange(len(targets)), targets].mean()
 
 
 def linear_attention(q, k, v):
