@@ -101,8 +101,10 @@ def collect(asked: Shapes, own: Shapes, known: Levels, found: dict[str, list[Pai
     name = title(wanted, there)
     if name in found or (set(wanted), set(there)) == ({""}, {""}):
         return
-    choices = pairs_of(wanted, there)
-    found[name] = sorted(choices, key=lambda pairs: pairs != known.get(name))
+    choices, before = pairs_of(wanted, there), known.get(name, ())
+    if before and not any(lacking(inside(asked, a), inside(own, o)) for a, o in before):
+        choices = [before, *(pairs for pairs in choices if pairs != before)]
+    found[name] = choices
     for part, other in dict.fromkeys(chain.from_iterable(choices)):
         collect(inside(asked, part), inside(own, other), known, found)
 

@@ -17,6 +17,11 @@ from ..support import ROOT, Judge, Project, Verdict, amount, known_mistakes, som
 pytestmark = pytest.mark.proof
 PROJECT = Project(ROOT)
 LEAST, MOST, TINY = 0.1, 0.5, 1e-6  # shares of an exercise's points
+# They leave the values right, and cost what their checks are worth.
+FACTS_ONLY = {"exponential_in_place", "softmax_in_place", "changes_scores_in_place"}
+FACTS_ONLY |= {"input_overwritten", "mask_as_plain_attribute", "mask_as_parameter"}
+FACTS_ONLY |= {"loop_over_tokens", "heads_in_a_loop", "whole_table_made"}
+FACTS_ONLY |= {"num_heads_unchecked", "groups_unchecked", "gqa_heads_unchecked"}
 NOTHING_MADE = {"super_without_brackets", "super_init_not_called"}
 # The first part of a block is a LayerNorm, and that one cannot be made either.
 FAILS_EARLIER = {("TransformerBlock", "super_init_not_called")}
@@ -32,7 +37,9 @@ def test_each_known_mistake_costs_a_tenth_to_a_half(judge: Judge):
         prices = {one.name: one.price for one in known(PROJECT, exercise)}
         whole = name in NOTHING_MADE or prices.get(name) == 1
         most = 1 if whole or found.status == "error" else MOST
-        assert LEAST - TINY <= cost_of(found) / found.max_points <= most + TINY, (name, found)
+        least = 0 if name in FACTS_ONLY else LEAST
+        assert found.points < found.max_points, (name, found)
+        assert least - TINY <= cost_of(found) / found.max_points <= most + TINY, (name, found)
 
 
 @pytest.mark.parametrize("number", range(6))
@@ -154,11 +161,16 @@ def cost_of(verdict: Verdict) -> float:
     return verdict.max_points - verdict.points
 
 
-@pytest.mark.parametrize("size", [2, 3])
-def test_several_mistakes_cost_at_least_as_much_as_some_and_at_most_their_sum(judge: Judge, size):
-    """One set in a hundred may break the rule: if none is named, the checks alone decide."""
+@pytest.mark.parametrize("size, share", [(2, 0.01), (3, 0.05)])
+def test_several_mistakes_cost_at_least_as_much_as_some_and_at_most_their_sum(
+    judge: Judge, size: int, share: float
+):
+    """A share of the sets may break the rule: if none is named, the checks alone decide.
+
+    Sets of three are named less often than pairs.
+    """
     points = cache(lambda *asked: judge(*asked, explain=False))
     count = amount(1)
     found = [*filter(None, (complaint(points, one) for one in samples(7 + size, count, size)))]
     print(f"{len(found)} of {count} sets of {size} break the rule", *found, sep="\n")
-    assert len(found) <= max(1, count / 100), found
+    assert len(found) <= max(1, share * count), found
