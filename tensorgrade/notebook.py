@@ -17,24 +17,22 @@ from .project import load_command, own_commands
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from .learner.card import Card, Points
+    from .learner.notebook import Card, Points
 
 
 def check(exercise: str) -> "Card":
     """Run the public checks of an exercise on this notebook's code, and show the result."""
-    from .learner.card import Card
     from .learner.notebook import check_here
 
-    return Card(check_here(exercise))
+    return check_here(exercise)
 
 
 def points(exercise: str) -> "Points":
     """Return the points that the public checks earn, as a number that nbgrader understands."""
-    from .learner.card import Points
-    from .learner.notebook import check_here
+    from .learner.notebook import Points, check_here
 
-    checked = check_here(exercise)
-    return Points(checked.points, checked.exercise.points)
+    card = check_here(exercise)
+    return Points(card.points, card.exercise.points)
 
 
 ELSEWHERE = "`tensorgrade {}` belongs to the course's folder, and this notebook is not in it."

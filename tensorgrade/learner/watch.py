@@ -18,8 +18,8 @@ from ..judging.diagnosis import Finding
 from ..views.hints import print_hints
 from ..views.lessons import write_lessons
 from ..views.summary import (
+    checked_in,
     first_to_work_on,
-    note_on,
     print_checks,
     print_end_of_course,
     print_ending,
@@ -180,7 +180,8 @@ class Watch:
     def line_to_look_at(self, path: Path, name: str) -> int:
         """Return the line that the note names, or else the line to write."""
         if state_of(self.results[name]) == State.WRONG:
-            return note_on(name, self.results[name], path).line or 1
+            note = checked_in(path, self.course.exercise(name)[1], self.results[name]).note
+            return (note and note.line) or 1
         return line_to_edit(path.read_text(encoding="utf-8", errors="replace"), name)
 
     def ask(self, question: str) -> str:

@@ -1,7 +1,55 @@
-"""Explain the points of an exercise in one line, the same in every view."""
+"""The state and the points of an exercise, in the same words in every view."""
 
-from ..attempts.results import CheckResult, Rule, state_of
+from dataclasses import dataclass
+
+from ..attempts.results import CheckResult, Rule, State, state_of
+from ..course import Exercise
+from .note import Note
 from .words import in_tenths, plural
+
+MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An exercise with the results of its checks.
+
+    note: on the first failure; None if all passed.
+    """
+
+    exercise: Exercise
+    results: list[CheckResult]
+    note: Note | None
+
+    @property
+    def state(self) -> State:
+        """The state of the exercise."""
+        return state_of(self.results)
+
+    @property
+    def mark(self) -> str:
+        """The mark for the state."""
+        return MARKS[self.state]
+
+    @property
+    def standing(self) -> str:
+        """The state in words."""
+        return standing(self.results)
+
+    @property
+    def points(self) -> float:
+        """The points that the checks earn."""
+        return earned(self.results)
+
+    @property
+    def sums(self) -> str:
+        """The points, such as `2.5 of 5 points`."""
+        return f"{in_tenths(self.points)} of {self.exercise.points:g} points"
+
+    @property
+    def came_about(self) -> str:
+        """A line on how the points came about."""
+        return how_earned(self.results, self.exercise.points)
 
 
 def earned(checks: list[CheckResult]) -> float:

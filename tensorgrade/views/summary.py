@@ -17,23 +17,14 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.results import CheckResult, Results, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..exchange.text import sentence
-from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..judging.diagnosis import Diagnosis
 from ..judging.errors import raised
 from .hints import print_hints
 from .note import Note
-from .points import (
-    earned,
-    how_earned,
-    standing,
-    waits_for,
-)
+from .points import MARKS, Checked, earned, waits_for
 from .words import in_tenths, line_of, path_here, place_in_file, plural
 
-MARKS = {
-    State.DONE: ("✓", "green"),
-    State.WRONG: ("✗", "bold red"),
-    State.TO_DO: ("·", "dim"),
-}
+STYLES = {State.DONE: "green", State.WRONG: "bold red", State.TO_DO: "dim"}
 WIDEST, BAR = 100, 16
 START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
 FIX = "The given code has a mistake; the checks are your main clue. Find it, fix it, and save."
@@ -46,7 +37,6 @@ AT_THE_END = (
     "You have written every exercise of the course. Next: submit your files, and read the lessons "
     "once more with your own results: tensorgrade read"
 )
-OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, "the check itself failed; see its error above"))
 
 
 def print_summary(
@@ -183,15 +173,14 @@ def add_chapter(table: Table, title: str, part: float, whole: float) -> str:
 
 def add_exercise(table: Table, exercise: Exercise, results: list[CheckResult]) -> str:
     """Add an exercise's row: its mark, points, and its state or problem; return a sentence."""
-    said, is_wrong = standing(results), state_of(results) == State.WRONG
-    mark, style = MARKS[state_of(results)]
+    checked, state = Checked(exercise, results, None), state_of(results)
     if waits_for(results):  # the earlier exercise has the cross
-        is_wrong, (mark, style) = False, MARKS[State.TO_DO]
-    sums = f"{in_tenths(earned(results))} of {exercise.points:g} points"
-    points = f"{in_tenths(earned(results))} / {exercise.points:<3g}"
-    name = Text.assemble((f"  {mark} ", style), exercise.name)
-    table.add_row(name, points, Text(why(results) if is_wrong else said, style))
-    return f"{exercise.name}: {said}, {sums}" + (f": {why(results)}" if is_wrong else "")
+        state = State.TO_DO
+    reason = why(results) if state == State.WRONG else ""
+    points = f"{in_tenths(checked.points)} / {exercise.points:<3g}"
+    name = Text.assemble((f"  {MARKS[state]} ", STYLES[state]), exercise.name)
+    table.add_row(name, points, Text(reason or checked.standing, STYLES[state]))
+    return f"{exercise.name}: {checked.standing}, {checked.sums}" + (reason and f": {reason}")
 
 
 def why(results: list[CheckResult]) -> str:
@@ -212,11 +201,11 @@ def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
     return None
 
 
-def note_on(name: str, checks: list[CheckResult], path: Path) -> Note:
-    """Return the note on a wrong exercise. path: the learner's file."""
+def checked_in(path: Path, exercise: Exercise, checks: list[CheckResult]) -> Checked:
+    """Return an exercise with its checks. path: the learner's file."""
     first = first_failure(checks)
-    finding = (first.finding if first else None) or OF_THE_TEST
-    return Note(finding, path_here(path), line_of(path, name))
+    note = Note(first.finding, path_here(path), line_of(path, exercise.name)) if first else None
+    return Checked(exercise, checks, note)
 
 
 def print_page(
@@ -236,53 +225,45 @@ def print_page(
     """
     chapter, exercise = course.exercise(name)
     path, checks = folder / f"{chapter.name}.py", by_exercise[name]
-    state, first = state_of(checks), first_failure(checks)
-    if state == State.TO_DO:
-        for line in start_of(name, place_in_file(path, name), first, again):
+    checked = checked_in(path, exercise, checks)
+    note = checked.note
+    if note and checked.state == State.TO_DO:
+        for line in start_of(name, place_in_file(path, name), note.finding.diagnosis, again):
             console.print(Padding(line, (0, 2)))
-        if first and first.finding and first.finding.is_to_fix:
+        if note.finding.is_to_fix:
             print_checks(console, checks, plain)
         return
-    waits = waits_for(checks) and f"{name} is {standing(checks)}"
-    done = f"✓ {name} is done" if state == State.DONE else ""
-    console.print(Text(waits or done or title.format(name), "bold"))
-    console.print(Text(points_of(exercise, checks), "dim"))
-    if state == State.WRONG:
+    waits = waits_for(checks) and f"{name} is {checked.standing}"
+    title = waits or (title.format(name) if note else f"✓ {name} is done")
+    console.print(Text(title, "bold"))
+    console.print(Text(f"{checked.sums}: {checked.came_about}.", "dim"))
+    if note:
         console.print()
-        note_on(name, checks, path).print(console, plain)
+        note.print(console, plain)
 
 
 def print_checks(console: Console, checks: list[CheckResult], plain: bool) -> None:
     """Print all checks of an exercise, and which of them pass."""
     console.print()
     for check in checks:
-        mark, style = MARKS[State.DONE if check.passed else State.WRONG]
-        said = (
-            Text("passed: " if check.passed else "failed: ") if plain else Text(f"{mark} ", style)
-        )
+        state = State.DONE if check.passed else State.WRONG
+        words = "passed: " if check.passed else "failed: "
+        said = Text(words) if plain else Text(f"{MARKS[state]} ", STYLES[state])
         console.print(Padding(said + Text(check.asks), (0, 2)))
 
 
-def points_of(exercise: Exercise, checks: list[CheckResult]) -> str:
-    """Return how the points of an exercise came about."""
-    sums = f"{in_tenths(earned(checks))} of {exercise.points:g} points"
-    return f"{sums}: {how_earned(checks, exercise.points)}."
-
-
-def start_of(name: str, where: str, first: CheckResult | None, again: str) -> list[Text]:
+def start_of(name: str, where: str, first: Diagnosis, again: str) -> list[Text]:
     """Return the next step for an exercise that is not begun, or that waits for another one.
 
-    first: the result of its first failed check. again: how to check the exercise afterwards.
+    first: the diagnosis of its first failed check. again: how to check the exercise afterwards.
     """
-    title, todo = f"Start here: {name}", START
-    if first and first.finding:
-        problem, kind = first.finding.diagnosis.problem, first.finding.diagnosis.id
-        if kind == "not_fixed_yet":
-            todo = FIX
-        elif kind == "needs_unwritten":
-            title, todo = f"{name} is written", sentence(f"{problem}: write that one first")
-        elif kind != "not_written":
-            todo = sentence(problem)
+    title, todo = f"Start here: {name}", sentence(first.problem)
+    if first.id == "not_written":
+        todo = START
+    elif first.id == "not_fixed_yet":
+        todo = FIX
+    elif first.id == "needs_unwritten":
+        title, todo = f"{name} is written", sentence(f"{first.problem}: write that one first")
     return [Text(title, "bold"), Text(where, "cyan"), Text(""), Text(f"{todo} {again}")]
 
 

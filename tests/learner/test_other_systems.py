@@ -64,7 +64,6 @@ session.close()
 CHECK = """
 from tensorgrade.attempts import maker
 from tensorgrade.course import Limits
-from tensorgrade.learner.card import Card
 from tensorgrade.learner.notebook import check
 from tensorgrade.runner.reading import Cell, extract
 course = maker.load_course(pathlib.Path(sys.argv[0]))
@@ -73,7 +72,7 @@ maker.load_course = lambda folder: course
 for line in ("return torch.ones(n, n).triu(1).bool()", "while True: pass"):
     text = f"def causal_mask(context_length):\\n    n = context_length\\n    {line}"
     cells = [Cell("import torch", "1"), Cell(text, "2")]
-    print(repr(Card(check(pathlib.Path(sys.argv[0]), "causal_mask", extract(cells)))))
+    print(repr(check(pathlib.Path(sys.argv[0]), "causal_mask", extract(cells))))
 """
 HINT = "from tensorgrade.cli import main; sys.argv[:0] = ['tensorgrade']; main()"
 

@@ -14,8 +14,7 @@ from tensorgrade.judging.diagnosis import Diagnosis, Earlier, Finding, Kind, Pub
 from tensorgrade.judging.where import Where
 from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.note import Note
-from tensorgrade.views.points import how_earned
-from tensorgrade.views.summary import points_of
+from tensorgrade.views.points import Checked, how_earned
 from tensorgrade.views.words import place_in_file
 
 from .. import support
@@ -179,5 +178,6 @@ def test_the_line_on_points_says_how_they_came_about(project):
     exercise = project.course.chapters[0].exercises[0]
     half = exercise.points / 2
     checks = [CheckResult("mean", half, True), CheckResult("mean", half, False)]
-    told = points_of(exercise, checks)
-    assert told == f"{half:g} of {exercise.points:g} points: 1 of 2 checks passed."
+    told = Checked(exercise, checks, None)
+    assert told.sums == f"{half:g} of {exercise.points:g} points"
+    assert told.came_about == "1 of 2 checks passed"
