@@ -1,7 +1,7 @@
 """Small edits of a definition: `review` looks among them for a mistake of the learner."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..runner.source import Text
@@ -90,13 +90,14 @@ class Definition:
         called = {one.func for one in walked if isinstance(one, ast.Call)}
         self.called = sorted({f"self.{one.attr}" for one in own if one in called})
 
-    def replacements(self) -> Iterator[tuple[list[ast.expr] | list[ast.stmt], str]]:
+    def replacements(self) -> Iterator[tuple[Sequence[ast.expr | ast.stmt], str]]:
         """Yield nodes, and the text to put in the place of each.
 
         A name or a number is replaced in one place, and in all places of a function.
         """
         for function in self.functions:
-            names, uses = names_in(function), {}
+            names = names_in(function)
+            uses: dict[str, list[ast.expr]] = {}
             for node in parts(function):
                 if isinstance(node, ast.expr):
                     yield from (([node], new) for new in self.others(node, names))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ..attempts.maker import AttemptMaker
-from ..attempts.results import State, first_failure
+from ..attempts.results import State
 from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
 from ..course import CourseError
@@ -20,7 +20,6 @@ from ..runner.reading import Cell, extract
 from ..runner.source import Source
 from ..runner.syntax import bound_by
 from ..sandbox.own_code import own_forks
-from ..views.note import Note
 from ..views.pages import pages_in
 from ..views.points import Checked
 from ..views.words import in_tenths
@@ -105,12 +104,10 @@ def check(exercises: Path, name: str, source: Source) -> Card:
     try:
         with torch.random.fork_rng(devices=[]):  # the given code of an exercise may run here
             results = results_on(attempt, name)[name]
-            note = None
-            if failed := first_failure(results):
-                begins = next(iter(attempt.answers[name].own_lines), (None,))[0]
-                note = Note(failed.finding, line=begins)
-                str(note)  # runs the code again, while there is a process
-        return Card(exercise, results, note)
+            begins = next(iter(attempt.answers[name].own_lines), (None,))[0]
+            card = Card(exercise, results, line=begins)
+            repr(card)  # its note runs the code again, while there is a process
+        return card
     finally:
         attempt.lab.close()
 

@@ -14,17 +14,16 @@ from rich.text import Text
 
 from ..attempts.attempt import Answer, Attempt
 from ..attempts.maker import AttemptMaker
-from ..attempts.results import CheckResult, Results, State, first_failure, state_of
+from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, Course, Exercise
 from ..exchange.text import sentence
 from ..judging.diagnosis import Diagnosis
 from ..judging.errors import raised
 from .hints import print_hints
-from .note import Note
-from .points import MARKS, Checked, earned, waits_for
+from .points import MARKS, Checked, earned
 from .words import in_tenths, line_of, path_here, place_in_file, plural
 
-STYLES = {State.DONE: "green", State.WRONG: "bold red", State.TO_DO: "dim"}
+STYLES = {"✓": "green", "✗": "bold red", "○": "dim"}
 WIDEST, BAR = 100, 16
 START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
 FIX = "The given code has a mistake; the checks are your main clue. Find it, fix it, and save."
@@ -57,10 +56,11 @@ def print_summary(
         console.print()
         title = "Work on this first: {}"
         print_page(console, course, first, by_exercise, folder, AGAIN, plain, title)
-        stuck = course.exercise(waits_for(by_exercise[first]) or first)[1]
+        stuck = Checked(course.exercise(first)[1], by_exercise[first]).waits_for
+        exercise = course.exercise(stuck or first)[1]
         hints = config.getoption("hint")
-        more = f"tensorgrade hint {stuck.name} -n {hints + 1}"
-        print_hints(console, stuck.hints, hints, more)
+        more = f"tensorgrade hint {exercise.name} -n {hints + 1}"
+        print_hints(console, exercise.hints, hints, more)
     elif all(name in by_exercise for name in course.exercise_names):
         print_end_of_course(console, course)
     else:
@@ -173,22 +173,13 @@ def add_chapter(table: Table, title: str, part: float, whole: float) -> str:
 
 def add_exercise(table: Table, exercise: Exercise, results: list[CheckResult]) -> str:
     """Add an exercise's row: its mark, points, and its state or problem; return a sentence."""
-    checked, state = Checked(exercise, results, None), state_of(results)
-    if waits_for(results):  # the earlier exercise has the cross
-        state = State.TO_DO
-    reason = why(results) if state == State.WRONG else ""
+    checked = Checked(exercise, results)
+    style = STYLES[checked.mark]
+    reason = checked.note.problem if checked.note and checked.mark == MARKS[State.WRONG] else ""
     points = f"{in_tenths(checked.points)} / {exercise.points:<3g}"
-    name = Text.assemble((f"  {MARKS[state]} ", STYLES[state]), exercise.name)
-    table.add_row(name, points, Text(reason or checked.standing, STYLES[state]))
+    name = Text.assemble((f"  {checked.mark} ", style), exercise.name)
+    table.add_row(name, points, Text(reason or checked.standing, style))
     return f"{exercise.name}: {checked.standing}, {checked.sums}" + (reason and f": {reason}")
-
-
-def why(results: list[CheckResult]) -> str:
-    """Return the first mistake, or else the problem."""
-    first = first_failure(results)
-    if first is None or first.finding is None:
-        return "the check itself failed"
-    return next(iter(first.finding.mistakes.values()), first.finding.diagnosis.problem)
 
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
@@ -203,9 +194,7 @@ def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
 
 def checked_in(path: Path, exercise: Exercise, checks: list[CheckResult]) -> Checked:
     """Return an exercise with its checks. path: the learner's file."""
-    first = first_failure(checks)
-    note = Note(first.finding, path_here(path), line_of(path, exercise.name)) if first else None
-    return Checked(exercise, checks, note)
+    return Checked(exercise, checks, path_here(path), line_of(path, exercise.name))
 
 
 def print_page(
@@ -233,9 +222,9 @@ def print_page(
         if note.finding.is_to_fix:
             print_checks(console, checks, plain)
         return
-    waits = waits_for(checks) and f"{name} is {checked.standing}"
-    title = waits or (title.format(name) if note else f"✓ {name} is done")
-    console.print(Text(title, "bold"))
+    if checked.waits_for:
+        title = f"{name} is {checked.standing}"
+    console.print(Text(title.format(name) if note else f"✓ {name} is done", "bold"))
     console.print(Text(f"{checked.sums}: {checked.came_about}.", "dim"))
     if note:
         console.print()
@@ -246,9 +235,8 @@ def print_checks(console: Console, checks: list[CheckResult], plain: bool) -> No
     """Print all checks of an exercise, and which of them pass."""
     console.print()
     for check in checks:
-        state = State.DONE if check.passed else State.WRONG
-        words = "passed: " if check.passed else "failed: "
-        said = Text(words) if plain else Text(f"{MARKS[state]} ", STYLES[state])
+        mark, word = ("✓", "passed") if check.passed else ("✗", "failed")
+        said = Text(f"{word}: ") if plain else Text(f"{mark} ", STYLES[mark])
         console.print(Padding(said + Text(check.asks), (0, 2)))
 
 

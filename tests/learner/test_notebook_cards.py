@@ -12,7 +12,6 @@ from tensorgrade.learner import chapters, pictures
 from tensorgrade.learner.notebook import Points, check, check_here
 from tensorgrade.project import load_course
 from tensorgrade.runner.reading import Cell, extract
-from tensorgrade.views.note import Note
 
 from ..support import ROOT
 
@@ -122,8 +121,9 @@ def test_a_wrong_answer_gets_its_values_its_mistake_and_a_hint_on_request(monkey
         and "1 of 3 checks passed; known mistake: −2" in said
     )
     named = {"first": "One thing.", "second": "Another."}
-    note = Note(replace(found.note.finding, mistakes=named))
-    page = replace(found, note=note)._repr_html_()
+    finding = replace(found.note.finding, mistakes=named)
+    results = [replace(one, finding=one.finding and finding) for one in found.results]
+    page = replace(found, results=results)._repr_html_()
     assert "One thing." in page and "Another." not in page and "second mistake" in page
 
 

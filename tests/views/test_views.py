@@ -131,7 +131,7 @@ def test_a_note_shows_the_part_that_differs_with_its_index_and_as_many_digits_as
     assert "expected  (2, 2)\nyours     (3,)\n" in other and "░" not in other
 
 
-DRAWN = set("░▒▓█✓✗·≠│─")
+DRAWN = set("░▒▓█✓✗○≠│─")
 
 
 def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
@@ -178,6 +178,6 @@ def test_the_line_on_points_says_how_they_came_about(project):
     exercise = project.course.chapters[0].exercises[0]
     half = exercise.points / 2
     checks = [CheckResult("mean", half, True), CheckResult("mean", half, False)]
-    told = Checked(exercise, checks, None)
+    told = Checked(exercise, checks)
     assert told.sums == f"{half:g} of {exercise.points:g} points"
     assert told.came_about == "1 of 2 checks passed"
