@@ -121,12 +121,6 @@ def test_everybody_has_a_page_and_files_that_are_no_notebooks_show_a_reason(scra
     assert said.count("✓ right") == said.count("border-left:6px solid #2e7d32") == len(EXERCISES)
 
 
-def test_learners_fetch_their_feedback(scratch):
-    scratch.learner("ben", "fetch_feedback")
-    pages = list((scratch.homes / "ben" / CH1 / "feedback").rglob("*.html"))
-    assert len(pages) == 1 and "not written yet" in pages[0].read_text()
-
-
 def test_what_takes_long_to_render_is_shown_as_it_was_written(scratch):
     assert "<pre>[[[[[" in scratch.page("brackets")
     assert "<pre>a.a.a." in scratch.page("code") and "<h1" in scratch.page("headings")
