@@ -89,11 +89,10 @@ def lessons_page(
     ]
     checked, own = {}, {}
     for name, checks in by_exercise.items():
-        chapter, exercise = course.exercise(name)
-        path = folder / f"{chapter.name}.py"
-        checked[name] = checked_in(path, exercise, checks)
+        checked[name] = checked_in(folder, course, name, checks)
         if checked[name].state == State.DONE:
-            own[name] = definition_in(path.read_text("utf-8", errors="replace"), name)
+            text = Path(checked[name].path).read_text("utf-8", errors="replace")
+            own[name] = definition_in(text, name)
     return TEMPLATE.render(
         course=course,
         chapters=chapters,

@@ -21,6 +21,11 @@ class Checked:
     line: int | None = None
 
     @property
+    def place(self) -> str:
+        """The place such as `exercises/ch1_x.py:12`; without a line if the name is not found."""
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+    @property
     def state(self) -> State:
         """The state of the exercise."""
         return state_of(self.results)

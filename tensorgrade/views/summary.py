@@ -21,7 +21,7 @@ from ..judging.diagnosis import Diagnosis
 from ..judging.errors import raised
 from .hints import print_hints
 from .points import MARKS, Checked, earned
-from .words import in_tenths, line_of, path_here, place_in_file, plural
+from .words import in_tenths, line_of, path_here, plural
 
 STYLES = {"✓": "green", "✗": "bold red", "○": "dim"}
 WIDEST, BAR = 100, 16
@@ -48,16 +48,14 @@ def print_summary(
     console, plain = console_on(terminal), is_plain(terminal, config)
     course = maker.course
     folder = Path(config.getoption("attempt") or maker.tests)
-    first = first_to_work_on(course, by_exercise)
     console.print()
     if not plain:
         print_progress(console, course, by_exercise)
-    if first is not None:
+    if first := first_to_work_on(course, by_exercise):
         console.print()
-        title = "Work on this first: {}"
-        print_page(console, course, first, by_exercise, folder, AGAIN, plain, title)
-        stuck = Checked(course.exercise(first)[1], by_exercise[first]).waits_for
-        exercise = course.exercise(stuck or first)[1]
+        checked = checked_in(folder, course, first, by_exercise[first])
+        print_page(console, checked, AGAIN, plain, title="Work on this first: {}")
+        exercise = course.exercise(checked.waits_for or first)[1]
         hints = config.getoption("hint")
         more = f"tensorgrade hint {exercise.name} -n {hints + 1}"
         print_hints(console, exercise.hints, hints, more)
@@ -184,43 +182,33 @@ def add_exercise(table: Table, exercise: Exercise, results: list[CheckResult]) -
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
     """Return the first wrong exercise in the course's order, or else the first one to do."""
-    order = [name for name in course.exercise_names if name in by_exercise]
-    for state in (State.WRONG, State.TO_DO):
-        for name in order:
-            if state_of(by_exercise[name]) == state:
-                return name
-    return None
+    states = {name: state_of(checks) for name, checks in by_exercise.items()}
+    order = [
+        (state, name) for state in (State.WRONG, State.TO_DO) for name in course.exercise_names
+    ]
+    return next((name for state, name in order if states.get(name) == state), None)
 
 
-def checked_in(path: Path, exercise: Exercise, checks: list[CheckResult]) -> Checked:
-    """Return an exercise with its checks. path: the learner's file."""
-    return Checked(exercise, checks, path_here(path), line_of(path, exercise.name))
+def checked_in(folder: Path, course: Course, name: str, checks: list[CheckResult]) -> Checked:
+    """Return an exercise with its checks. folder: the learner's files."""
+    chapter, exercise = course.exercise(name)
+    path = folder / f"{chapter.name}.py"
+    return Checked(exercise, checks, path_here(path), line_of(path, name))
 
 
 def print_page(
-    console: Console,
-    course: Course,
-    name: str,
-    by_exercise: Results,
-    folder: Path,
-    again: str,
-    plain: bool,
-    title: str = "{}: wrong",
+    console: Console, checked: Checked, again: str, plain: bool, title: str = "{}: wrong"
 ) -> None:
     """Print one exercise: its points and what is wrong, or how to begin it.
 
-    folder: the learner's files. again: how to check the exercise afterwards. title: of one that is
-    wrong.
+    again: how to check the exercise afterwards. title: of one that is wrong.
     """
-    chapter, exercise = course.exercise(name)
-    path, checks = folder / f"{chapter.name}.py", by_exercise[name]
-    checked = checked_in(path, exercise, checks)
-    note = checked.note
+    name, note = checked.exercise.name, checked.note
     if note and checked.state == State.TO_DO:
-        for line in start_of(name, place_in_file(path, name), note.finding.diagnosis, again):
+        for line in start_of(name, checked.place, note.finding.diagnosis, again):
             console.print(Padding(line, (0, 2)))
         if note.finding.is_to_fix:
-            print_checks(console, checks, plain)
+            print_checks(console, checked.results, plain)
         return
     if checked.waits_for:
         title = f"{name} is {checked.standing}"

@@ -15,7 +15,7 @@ from tensorgrade.judging.where import Where
 from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import Checked, how_earned
-from tensorgrade.views.words import place_in_file
+from tensorgrade.views.words import line_of, path_here
 
 from .. import support
 from ..support import run_pytest
@@ -156,10 +156,10 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
 def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
     path = tmp_path / "a.py"
     path.write_text("def f(): pass\n\ndef f(): pass\n")
-    assert place_in_file(path, "f") == f"{path}:3" and place_in_file(path, "g") == str(path)
+    assert line_of(path, "f") == 3 and line_of(path, "g") is None
+    assert path_here(path) == str(path) and line_of(tmp_path / "b.py", "f") is None
     monkeypatch.chdir(tmp_path)  # a terminal in this folder opens the short path on a click
-    assert place_in_file(path, "f") == "a.py:3"
-    assert place_in_file(tmp_path / "b.py", "f") == "b.py"
+    assert path_here(path) == "a.py"
 
 
 def test_the_line_on_points_says_how_they_came_about(project):
