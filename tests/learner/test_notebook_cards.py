@@ -148,17 +148,9 @@ def test_an_endless_answer_is_ended(monkeypatch):
 @pytest.mark.slow
 def test_a_check_leaves_no_trace(capsys, recwarn):
     torch.manual_seed(5)
-    before, standin = torch.get_rng_state(), object()
-    sys.modules["ch3_causal_attention"] = standin
-    try:
-        noisy = "import warnings\n" + RIGHT.replace(
-            "    return", "    print('noise'); warnings.warn('noise')\n    return"
-        )
-        assert checked("causal_mask", noisy).state == "done"
-        checked("MultiHeadAttentionWrapper", "class MultiHeadAttentionWrapper:\n    pass")
-        assert sys.modules["ch3_causal_attention"] is standin
-    finally:
-        del sys.modules["ch3_causal_attention"]
+    before = torch.get_rng_state()
+    noise = "print('noise'); __import__('warnings').warn('noise')\n    return"
+    assert checked("causal_mask", RIGHT.replace("return", noise)).state == "done"
     assert torch.equal(before, torch.get_rng_state())
     assert "noise" not in "".join(capsys.readouterr()) and not list(recwarn)
 

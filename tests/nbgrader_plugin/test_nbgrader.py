@@ -36,7 +36,7 @@ pytestmark = [
 ]
 LATE = f'deadlines={{"{CH1}": "2026-01-15 23:59 UTC"}}, share_a_day=0.2, grace_seconds=600'
 DAYS = {"early": 15, "late": 16, "later": 17}
-HONEST = ("aaa", "xavier", "zzz")
+HONEST = ("aaa", "zzz")
 LOADED = re.compile(r"""src=["']?(https?:)?//|<link[^>]*https?:|@import|url\(["']?https?:""")
 
 

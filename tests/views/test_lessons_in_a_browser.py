@@ -4,7 +4,6 @@ import re
 import runpy
 import shutil
 import signal
-import sys
 
 import pytest
 import torch
@@ -219,15 +218,14 @@ def test_dragging_moves_the_query_and_only_the_distance_matters(opened, page):
     assert query.get_attribute("aria-valuenow") == "16"
 
 
-def test_every_interactive_picture_has_a_name_and_takes_the_place_of_the_still_one(opened, page):
+def test_interactive_pictures_have_a_name_and_still_ones_are_shown_without_scripts(
+    opened, window, page
+):
     tab = opened(page)
     for name in NAMES:
         box = tab.locator(f'[data-picture="{name}"]')
         assert len(box.get_attribute("aria-label")) > 20 and box.is_visible()
         assert not tab.locator(f'.picture:has(+ [data-picture="{name}"])').is_visible()
-
-
-def test_without_scripts_the_still_pictures_are_there(window, page):
     tab = window.new_page(java_script_enabled=False)
     tab.goto(page)
     assert tab.locator(".picture").count() >= 9 and tab.locator(".try:visible").count() == 0
@@ -235,7 +233,6 @@ def test_without_scripts_the_still_pictures_are_there(window, page):
     tab.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Chromium is driven on Linux")
 def test_a_served_page_reloads_after_a_save(opened, tmp_path):
     written, said = tmp_path / f"{CHAPTER}.py", tmp_path / "said.txt"
     shutil.copy(ROOT / "exercises" / f"{CHAPTER}.py", written)
