@@ -183,6 +183,8 @@ ACTING = [
     for text in (
         SCRIPT,
         "<img src=x onerror=alert(1)>",
+        "![a](https://x.org/a.png) ![b](//x.org/b.png)",
+        '<div id="imitation">100 of 100</div>',
         "[a](javascript:alert(1)) [b](data:text/html,x) <javascript:alert(1)>",
         "[r]\n\n[r]: javascript:alert(1)",
         "<svg onload=alert(1)><script>alert(1)</script></svg>",
