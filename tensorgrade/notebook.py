@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .course import CourseError
 from .learner.chapters import make_chapters_importable
-from .learner.pictures import bars, heatmap, heatmaps, lines
+from .learner.pictures import bars, find_shell, heatmap, heatmaps, lines
 from .project import load_command, own_commands
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ TO_DO = "{} is still to do: write it in its own cell and run that; then run this
 
 def say_what_stops_a_cell() -> None:
     """Show one sentence instead of a traceback if an unwritten exercise stops a cell."""
-    ipython = sys.modules.get("IPython")
-    if ipython is not None and (shell := ipython.get_ipython()) is not None:
+    if (shell := find_shell()) is not None:
         shell.set_custom_exc((CourseError, NotImplementedError), told_or_shown)
 
 

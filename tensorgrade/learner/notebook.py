@@ -7,7 +7,6 @@ import zipfile
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -23,9 +22,7 @@ from ..sandbox.own_code import own_forks
 from ..views.pages import pages_in
 from ..views.points import Checked
 from ..views.words import in_tenths
-
-if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
+from .pictures import find_shell
 
 TEMPLATE = pages_in(Path(__file__).parent).get_template("card.html")
 CHECKS = "checks.zip"
@@ -58,15 +55,6 @@ class Points(float):
 
     def _repr_html_(self) -> str:
         return f"<b>{in_tenths(self)} of {self.most:g}</b> points by the public checks"
-
-
-def find_shell() -> "InteractiveShell | None":
-    """Return the running IPython shell, or None."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return None
-    return get_ipython()
 
 
 def check_here(asked: object) -> Card:

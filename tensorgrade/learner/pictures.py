@@ -8,12 +8,14 @@ import base64
 import functools
 import html
 import io
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import torch
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
@@ -200,13 +202,16 @@ def number(value: float, matrix: torch.Tensor) -> str:
 
 def show(figure: "Figure") -> None:
     """Show a picture below the running cell; outside a notebook, do nothing."""
-    try:
-        from IPython import get_ipython
+    if find_shell() is not None:
         from IPython.display import HTML, display
-    except ImportError:
-        return
-    if get_ipython() is not None:
+
         display(HTML(as_image(figure)))
+
+
+def find_shell() -> "InteractiveShell | None":
+    """Return the running IPython shell, or None."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
 
 
 def as_image(figure: "Figure") -> str:
