@@ -103,7 +103,7 @@ def check(exercises: Path, name: str, source: Source) -> Card:
 def as_in_grading(folder: Path) -> None:
     """Use one thread, and no modules in a notebook's folder: grading gets the notebook alone.
 
-    The course's chapters stay importable: ChapterFinder finds them.
+    The course's chapters stay importable: `Chapters` finds them.
     """
     torch.set_num_threads(1)
     sys.path[:] = [place for place in sys.path if Path(place).resolve() != folder.resolve()]
