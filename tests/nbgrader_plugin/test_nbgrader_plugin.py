@@ -30,7 +30,7 @@ def test_a_cell_never_gets_more_than_its_points():
 
 def test_every_status_has_a_card_in_words():
     for status, (words, _) in STATES.items():
-        card = graded_card(verdict(2.5, status=status), 2.5, 10)
+        card = graded_card(verdict(2.5, status=status, isolation="sandbox"), 2.5, 10)
         assert words in card and "2.5 of 10 points" in card
         assert "&lt;b&gt;sums" in card and "<script" not in card
         assert "without isolation" not in card
