@@ -11,30 +11,28 @@ from typing import TYPE_CHECKING
 
 from .course import CourseError
 from .learner.chapters import make_chapters_importable
-from .learner.pictures import bars, heatmap, heatmaps, lines
+from .learner.pictures import bars, find_shell, heatmap, heatmaps, lines
 from .project import load_command, own_commands
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from .learner.card import Card, Points
+    from .learner.notebook import Card, Points
 
 
 def check(exercise: str) -> "Card":
     """Run the public checks of an exercise on this notebook's code, and show the result."""
-    from .learner.card import Card
     from .learner.notebook import check_here
 
-    return Card(check_here(exercise))
+    return check_here(exercise)
 
 
 def points(exercise: str) -> "Points":
     """Return the points that the public checks earn, as a number that nbgrader understands."""
-    from .learner.card import Points
-    from .learner.notebook import check_here
+    from .learner.notebook import Points, check_here
 
-    checked = check_here(exercise)
-    return Points(checked.points, checked.exercise.points)
+    card = check_here(exercise)
+    return Points(card.points, card.exercise.points)
 
 
 ELSEWHERE = "`tensorgrade {}` belongs to the course's folder, and this notebook is not in it."
@@ -54,8 +52,7 @@ TO_DO = "{} is still to do: write it in its own cell and run that; then run this
 
 def say_what_stops_a_cell() -> None:
     """Show one sentence instead of a traceback if an unwritten exercise stops a cell."""
-    ipython = sys.modules.get("IPython")
-    if ipython is not None and (shell := ipython.get_ipython()) is not None:
+    if (shell := find_shell()) is not None:
         shell.set_custom_exc((CourseError, NotImplementedError), told_or_shown)
 
 

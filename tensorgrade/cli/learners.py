@@ -39,9 +39,6 @@ def watch(
 @app.command(rich_help_panel=LEARNERS)
 def read(
     folder: Files = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The page to write; default: lessons.html.")
-    ] = None,
     show: Annotated[bool, typer.Option(help="Open it in a browser.")] = True,
     live: Annotated[bool, typer.Option("--live", help="Check and reload after each save.")] = False,
 ) -> None:
@@ -60,7 +57,7 @@ def read(
     from ..views.lessons import write_lessons
     from ..views.words import path_here
 
-    out = out or tests.parent / "lessons.html"
+    out = tests.parent / "lessons.html"
     with Checker(tests, own) as checker:
         write_lessons(out, checker.course, tests.parent, checker.check_all(), own)
     typer.echo(path_here(out))

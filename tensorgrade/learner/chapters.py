@@ -21,8 +21,11 @@ from ..runner.reading import source_in
 from ..runner.source import Source, Unreadable
 
 
-class ChapterFinder(MetaPathFinder):
-    """A finder for the course's chapters. Python asks it last, if no other finder knows a name."""
+class Chapters(MetaPathFinder, Loader):
+    """A finder of the course's chapters. Python asks it last, if no other finder knows a name.
+
+    It loads only the definitions in a chapter's file.
+    """
 
     def find_spec(
         self,
@@ -43,30 +46,25 @@ class ChapterFinder(MetaPathFinder):
         place = written_chapter(name, Path.cwd(), standin) or standin
         if place is None:
             return None
-        return ModuleSpec(name, ChapterLoader(place, place == standin), origin=str(place))
-
-
-class ChapterLoader(Loader):
-    """A loader that runs only the definitions in a chapter's file."""
-
-    def __init__(self, path: Path, is_standin: bool):
-        self.path, self.is_standin = path, is_standin
+        return ModuleSpec(name, self, origin=str(place), loader_state=place == standin)
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Return None, so that Python creates an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Fill the module, and print its source: the learner's file, or the course's substitute."""
-        text = source_of(self.path).text
-        loaded, _ = load_module(module.__name__, text, str(self.path), definitions_only=True)
+        spec = module.__spec__
+        assert spec is not None and spec.origin is not None, "find_spec made it"
+        text = source_of(Path(spec.origin)).text
+        loaded, _ = load_module(module.__name__, text, spec.origin, definitions_only=True)
         vars(module).update({k: v for k, v in vars(loaded).items() if not k.startswith("__")})
         sys.modules[module.__name__] = module
-        if self.is_standin:
+        if spec.loader_state:
             docstring = ast.get_docstring(ast.parse(text)) or "a stand-in."
             first_paragraph = " ".join(docstring.split("\n\n")[0].split())
             print(STANDIN.format(module.__name__, first_paragraph))
         else:
-            print(f"{module.__name__}: yours, from {self.path}")
+            print(f"{module.__name__}: yours, from {spec.origin}")
 
 
 STANDIN = (
@@ -100,5 +98,5 @@ def source_of(path: Path) -> Source:
 
 def make_chapters_importable() -> None:
     """Add the chapter finder after all other finders, unless it was added before."""
-    if not any(isinstance(finder, ChapterFinder) for finder in sys.meta_path):
-        sys.meta_path.append(ChapterFinder())
+    if not any(isinstance(finder, Chapters) for finder in sys.meta_path):
+        sys.meta_path.append(Chapters())

@@ -1,45 +1,39 @@
 """Small edits of a definition: `review` looks among them for a mistake of the learner."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TypeGuard
 
 from ..runner.source import Text
 from ..runner.syntax import bound_by, definitions, first_line, is_text
 
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
-OPERATORS = {
-    ast.Mult: "/",
-    ast.Div: "*",
-    ast.Add: "-",
-    ast.Sub: "+",
-    ast.MatMult: "*",
-    ast.FloorDiv: "/",
-    ast.Pow: "*",
-}
-SIBLINGS = {
-    "triu": ("tril",),
-    "tril": ("triu",),
-    "ones": ("zeros",),
-    "zeros": ("ones",),
-    "ones_like": ("zeros_like",),
-    "zeros_like": ("ones_like",),
-    "rand": ("randn",),
-    "randn": ("rand",),
-    "sum": ("mean", "amax"),
-    "mean": ("sum",),
-    "max": ("sum",),
-    "min": ("max",),
-    "amin": ("amax",),
-    "stack": ("cat",),
-    "log_softmax": ("softmax",),
-    "sigmoid": ("softmax",),
-    "log": ("exp",),
-    "view": ("reshape",),
-}
 COMPARISONS = (">", ">=", "<", "<=", "==", "!=")
+ARGUMENTS = ("dim=-1", "keepdim=True", "diagonal=1")
+# Operators, each with one to confuse it with.
+OPERATORS = {
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.MatMult: ("@", "*"),
+    ast.FloorDiv: ("//", "/"),
+    ast.Pow: ("**", "*"),
+}
+# Names of functions and attributes that learners confuse with each other.
+CONFUSED = (
+    ("triu", "tril"),
+    ("ones", "zeros"),
+    ("ones_like", "zeros_like"),
+    ("rand", "randn"),
+    ("sum", "mean", "amax", "max"),
+    ("amin", "min", "amax", "max"),
+    ("stack", "cat"),
+    ("softmax", "log_softmax", "sigmoid"),
+    ("log", "exp"),
+    ("view", "reshape"),
+    ("T", "mT", "transpose(-2, -1)"),
+)
 # Operations that may be missing around a value. The value is put in the place of {}.
 MISSING = (
     "({}).transpose(-2, -1)",
@@ -55,152 +49,121 @@ MISSING = (
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit of one definition. Its text is computed when it is needed, as there are thousands.
+    """An edit of one definition.
 
-    line: its line. of: the definition. places: the start and end of each replaced piece, and its
-    new text.
+    line: its line. code: the edited definition. around: the file's text before and after it.
     """
 
     line: int
-    of: "Definition"
-    places: tuple[tuple[int, int, str], ...]
+    code: str
+    around: tuple[str, str]
 
     @property
     def text(self) -> str:
         """Return the whole file with the edit."""
-        return self.of.text.put(self.places)
-
-    @property
-    def code(self) -> str:
-        """Return the edited definition alone."""
-        return self.of.text.put(self.places, *self.of.span)
+        return self.code.join(self.around)
 
 
-@lru_cache(1)  # a caller asks for them in several portions
 def edits(text: str, name: str) -> list[Edit]:
     """Return one edit of a definition for each resulting text that differs from the original."""
     if (node := definitions(bound_by(text)).get(name)) is None:
         return []
-    definition = Definition(Text(text), node)
-    different = {hash(edit.code): edit for edit in definition.edits()}  # texts would fill memory
-    begin, end = definition.span
-    different.pop(hash(text[begin:end]), None)
-    return list(different.values())
+    whole = Text(text)
+    begin, end = whole.offset(first_line(node), 0), whole.span(node)[1]
+    found = {}
+    for nodes, new in Definition(whole, node).replacements():
+        code = whole.put([(*whole.span(one), new) for one in nodes], begin, end)
+        found[code] = Edit(nodes[0].lineno, code, (text[:begin], text[end:]))
+    found.pop(text[begin:end], None)
+    return list(found.values())
 
 
 class Definition:
-    """A function or a class of the text. span: its first and last character, with decorators."""
+    """A function or a class of the text."""
 
     def __init__(self, text: Text, node: ast.stmt):
-        self.text, self.node = text, node
-        self.span = text.offset(first_line(node), 0), text.span(node)[1]
+        self.text = text
         walked = list(ast.walk(node))
         self.functions = [one for one in walked if isinstance(one, ast.FunctionDef)]
         own = [one for one in walked if isinstance(one, ast.Attribute) and is_self(one.value)]
-        self.attributes = sorted({one.attr for one in own})
+        self.attributes = sorted({f"self.{one.attr}" for one in own})
         called = {one.func for one in walked if isinstance(one, ast.Call)}
-        self.called = {one.attr for one in own if one in called}
+        self.called = sorted({f"self.{one.attr}" for one in own if one in called})
 
-    def edits(self) -> Iterator[Edit]:
-        """Yield all single edits, and edits of a name or a number in all its places."""
+    def replacements(self) -> Iterator[tuple[Sequence[ast.expr | ast.stmt], str]]:
+        """Yield nodes, and the text to put in the place of each.
+
+        A name or a number is replaced in one place, and in all places of a function.
+        """
         for function in self.functions:
             names = names_in(function)
+            uses: dict[str, list[ast.expr]] = {}
             for node in parts(function):
                 if isinstance(node, ast.expr):
-                    yield from self.of_expression(node, names)
+                    yield from (([node], new) for new in self.others(node, names))
+                    uses.setdefault(self.text.of(node), []).append(node)
                 elif isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not is_text(node):
-                    yield self.edit("pass", node)
-            yield from self.everywhere(function, names)
+                    yield [node], "pass"
+            for used, nodes in uses.items():
+                others = NUMBERS if is_number(nodes[0]) else names if used in names else ()
+                yield from ((nodes, other) for other in others if len(nodes) > 1)
 
-    def edit(self, new: str, *nodes: ast.expr | ast.stmt) -> Edit:
-        """Return the edit that writes the same text in the place of these nodes."""
-        places = ((*self.text.span(node), new) for node in nodes)
-        return Edit(nodes[0].lineno, self, tuple(places))
-
-    def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Edit]:
-        """Yield all replacements of an expression."""
+    def others(self, node: ast.expr, names: list[str]) -> Iterator[str]:
+        """Yield what may be in the place of an expression. names: the function's own names."""
         of = self.text.of
         match node:
             case ast.Constant() if is_number(node):
-                for other in (*NUMBERS, "float('-inf')", *names):
-                    yield self.edit(other, node)
+                yield from (*NUMBERS, "float('-inf')", *names)
             case ast.Compare(left=left, ops=[_], comparators=[right]):
-                for sign in COMPARISONS:
-                    yield self.edit(f"({of(left)} {sign} {of(right)})", node)
+                yield from (f"({of(left)} {sign} {of(right)})" for sign in COMPARISONS)
             case ast.Name(id=name) if name in names:
-                for other in [*names, *(f"self.{own}" for own in self.attributes)]:
-                    yield self.edit(other, node)
-            case ast.Subscript(value=value):
-                yield self.edit(of(value), node)
-            case ast.BinOp():
-                yield from self.of_operation(node)
-            case ast.Attribute():
-                yield from self.of_attribute(node, names)
+                yield from (*names, *self.attributes)
+            case ast.Attribute(value=owner, attr=name):
+                yield from (*self.attributes, *names) if is_self(owner) else ()
+                groups = [group for group in CONFUSED if name in group]
+                yield from (f"{of(owner)}.{other}" for group in groups for other in group)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+                sign, other = OPERATORS[type(op)]
+                yield f"(({of(left)}) {other} ({of(right)}))"
+                if sign in "@-/":
+                    yield f"(({of(right)}) {sign} ({of(left)}))"
             case ast.Call():
-                yield from self.of_call(node)
+                yield from self.other_calls(node)
+        yield from (f"({of(part)})" for part in values_in(node))
         if isinstance(node, (ast.Name, ast.BinOp, ast.Call)) and not is_module(node):
-            yield from self.around(node, names)
+            around = [*MISSING, *(f"{name}({{}})" for name in self.called)]
+            around += [f"({{}}) / {name} ** 0.5" for name in names if name != of(node)]
+            yield from (one.replace("{}", of(node)) for one in around)
 
-    def of_operation(self, node: ast.BinOp) -> Iterator[Edit]:
-        left, right = self.text.of(node.left), self.text.of(node.right)
-        sign = {ast.MatMult: "@", ast.Sub: "-", ast.Div: "/"}.get(type(node.op))
-        if sign:
-            yield self.edit(f"(({right}) {sign} ({left}))", node)
-        if type(node.op) in OPERATORS:
-            new = f"(({left}) {OPERATORS[type(node.op)]} ({right}))"
-            yield self.edit(new, node)
-        for part in (left, right):
-            yield self.edit(f"({part})", node)
-
-    def of_attribute(self, node: ast.Attribute, names: list[str]) -> Iterator[Edit]:
-        if is_self(node.value) and isinstance(node.ctx, ast.Load):
-            others = [f"self.{name}" for name in self.attributes]
-            for other in [*others, *names]:
-                yield self.edit(other, node)
-        for other in SIBLINGS.get(node.attr, ()):
-            yield self.edit(f"{self.text.of(node.value)}.{other}", node)
-        if node.attr in ("T", "mT"):
-            owner = self.text.of(node.value)
-            yield self.edit(f"({owner}).transpose(-2, -1)", node)
-            yield self.edit(f"({owner})", node)
-
-    def of_call(self, node: ast.Call) -> Iterator[Edit]:
-        called = self.text.of(node.func)
-        arguments = [self.text.of(argument) for argument in node.args]
-        keywords = [f"{k.arg}={self.text.of(k.value)}" for k in node.keywords if k.arg]
+    def other_calls(self, node: ast.Call) -> Iterator[str]:
+        """Yield a call with two arguments swapped, one left out, or one more."""
+        of = self.text.of
+        arguments = [of(one) for one in node.args]
+        keywords = {one.arg: f"{one.arg}={of(one.value)}" for one in node.keywords if one.arg}
+        changed = [
+            [*arguments, *(text for name, text in keywords.items() if name != left_out)]
+            for left_out in keywords
+        ]
+        more = [one for one in ARGUMENTS if one.split("=")[0] not in keywords]
+        changed += [[*arguments, *keywords.values(), one] for one in more]
         if len(arguments) > 1:
-            turned = [arguments[1], arguments[0], *arguments[2:]]
-            new = f"{called}({', '.join(turned + keywords)})"
-            yield self.edit(new, node)
-        for at in range(len(keywords)):
-            left = keywords[:at] + keywords[at + 1 :]
-            yield self.edit(f"{called}({', '.join(arguments + left)})", node)
-        for more in ("dim=-1", "keepdim=True", "diagonal=1"):
-            if not any(word.split("=")[0] == more.split("=")[0] for word in keywords):
-                new = f"{called}({', '.join([*arguments, *keywords, more])})"
-                yield self.edit(new, node)
-        if arguments:
-            yield self.edit(f"({arguments[0]})", node)
-        if isinstance(node.func, ast.Attribute) and not is_module(node.func.value):
-            yield self.edit(f"({self.text.of(node.func.value)})", node)
+            changed.append([arguments[1], arguments[0], *arguments[2:], *keywords.values()])
+        yield from (f"{of(node.func)}({', '.join(one)})" for one in changed)
 
-    def around(self, node: ast.expr, names: list[str]) -> Iterator[Edit]:
-        """Yield changes that add a missing operation around a value."""
-        value = self.text.of(node)
-        wraps = [*MISSING, *(f"self.{name}({{}})" for name in sorted(self.called))]
-        wraps += [f"({{}}) / {name} ** 0.5" for name in names if name != value]
-        for wrap in wraps:
-            yield self.edit(wrap.replace("{}", value), node)
 
-    def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Edit]:
-        """Yield changes of all uses of a number, or of a name, in one function."""
-        uses: dict[str, list[ast.expr]] = {}
-        for node in parts(function):
-            if is_number(node) or (isinstance(node, ast.Name) and node.id in names):
-                uses.setdefault(self.text.of(node), []).append(node)
-        for nodes in uses.values():
-            for other in (NUMBERS if is_number(nodes[0]) else names) if len(nodes) > 1 else ():
-                yield self.edit(other, *nodes)
+def values_in(node: ast.expr) -> list[ast.expr]:
+    """Return the values that an operation is applied to; it may be missing around each of them."""
+    found: list[ast.expr] = []
+    match node:
+        case ast.BinOp(left=left, right=right):
+            found = [left, right]
+        case ast.Subscript(value=value) | ast.Attribute(value=value, attr="T" | "mT"):
+            found = [value]
+        case ast.Call(func=ast.Attribute(value=owner), args=arguments):
+            found = [*arguments[:1], owner]
+        case ast.Call(args=arguments):
+            found = arguments[:1]
+    return [one for one in found if not is_module(one)]
 
 
 def parts(function: ast.FunctionDef) -> Iterator[ast.expr | ast.stmt]:
@@ -224,7 +187,7 @@ def names_in(function: ast.FunctionDef) -> list[str]:
     return names
 
 
-def is_number(node: ast.AST) -> TypeGuard[ast.Constant]:
+def is_number(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 

@@ -25,7 +25,7 @@ NO_SOLUTIONS = (
     "there are no solutions in this kit; if your instructor hands out solutions.zip, put it into "
     "this folder"
 )
-MARKER = "### "  # begins the lines around a solution
+MARKERS = re.compile(r"^ *### .*\n?", re.M)  # the lines around a solution
 
 
 @dataclass(frozen=True)
@@ -148,32 +148,24 @@ def solutions_of(kit: Kit, exercise: str) -> dict[str, str]:
 
     Raises CourseError if the kit has no solutions, or none for this exercise.
     """
-    chapter = kit.course.exercise(exercise)[0].name
-    places = {"The solution": "solutions", "PyTorch's own": "solutions/torch"}
-    texts = {title: text_in_kit(kit, f"{place}/{chapter}.py") for title, place in places.items()}
-    found = {title: definition_in(text, exercise) for title, text in texts.items()}
-    if not found["The solution"]:
-        raise CourseError(f"the solutions have nothing for {exercise}")
-    lines = {title: code.split("\n") for title, code in found.items() if code}
-    return {
-        title: "\n".join(line for line in code if not line.strip().startswith(MARKER))
-        for title, code in lines.items()
+    folder, file = solutions_in(kit.root), f"{kit.course.exercise(exercise)[0].name}.py"
+    paths = {"The solution": folder / file, "PyTorch's own": folder / "torch" / file}
+    texts = {
+        title: path.read_text(encoding="utf-8") for title, path in paths.items() if path.is_file()
     }
+    found = {title: definition_in(text, exercise) for title, text in texts.items()}
+    if not found.get("The solution"):
+        raise CourseError(f"the solutions have nothing for {exercise}")
+    return {title: MARKERS.sub("", code).rstrip("\n") for title, code in found.items() if code}
 
 
-def text_in_kit(kit: Kit, name: str) -> str:
-    """Return a file of the solutions, from the kit or from `solutions.zip`; "" if it is missing.
-
-    Raises CourseError if there are no solutions at all, or if the zip is damaged.
-    """
-    archive = kit.root / "solutions.zip"
-    if (kit.root / "solutions").is_dir():
-        path = kit.root / name
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
-    if not archive.is_file():
+def solutions_in(root: Path) -> Path | zipfile.Path:
+    """Return the folder of the solutions, in the kit or in `solutions.zip`. Raises CourseError."""
+    if (root / "solutions").is_dir():
+        return root / "solutions"
+    if not (root / "solutions.zip").is_file():
         raise CourseError(NO_SOLUTIONS)
     try:
-        with zipfile.ZipFile(archive) as file:
-            return file.read(name).decode() if name in file.namelist() else ""
-    except (zipfile.BadZipFile, UnicodeDecodeError, OSError):
+        return zipfile.Path(root / "solutions.zip", "solutions/")
+    except zipfile.BadZipFile:
         raise CourseError("solutions.zip is damaged; download it again") from None

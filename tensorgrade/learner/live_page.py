@@ -3,6 +3,7 @@
 import time
 import webbrowser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from threading import Thread
 
@@ -15,57 +16,48 @@ from .checker import Checker
 TICK = 0.1  # seconds between two looks at the files
 
 
-class LivePage:
-    """The page that is served. Its version grows with each check."""
+def serve(pages: dict[str, str]) -> ThreadingHTTPServer:
+    """Start to serve pages by their paths to this machine only, and return the server."""
 
-    html, version = "", 0
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            # A page of another site must not read this one through a name of its own.
+            own = self.headers["Host"] == f"127.0.0.1:{server.server_port}"
+            if self.path not in pages or not own:
+                self.send_error(404)
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(pages[self.path].encode())
 
-    def serve(self) -> ThreadingHTTPServer:
-        """Start to serve the page to this machine only, and return the server."""
-        page = self
+        def log_message(self, *_: object) -> None:
+            """Keep the terminal quiet."""
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                # A page of another site must not read this one through a name of its own.
-                own = self.headers["Host"] == f"127.0.0.1:{server.server_port}"
-                content = {"/": page.html, "/version": str(page.version)}.get(self.path)
-                if content is None or not own:
-                    self.send_error(404)
-                    return
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html; charset=utf-8")
-                self.send_header("Cache-Control", "no-store")
-                self.end_headers()
-                self.wfile.write(content.encode())
-
-            def log_message(self, *_: object) -> None:
-                """Keep the terminal quiet."""
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        Thread(target=server.serve_forever, daemon=True).start()
-        return server
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    return server
 
 
 def read_live(tests: Path, folder: Path, show: bool) -> None:
     """Serve the page and check each saved file, until Ctrl-C is pressed."""
-    page, results, server = LivePage(), Results(), None
+    pages: dict[str, str] = {}
+    results, server = Results(), None
     try:
         with Checker(tests, folder) as checker:  # before the server's threads: it forks
-            while True:
-                saved = checker.changed()
-                for chapter in saved:
+            for version in count(1):
+                for chapter in checker.changed():
                     results |= checker.check(chapter)
-                if saved or server is None:
-                    version = page.version + 1
-                    root = tests.parent
-                    page.html = lessons_page(checker.course, root, results, folder, version)
-                    page.version = version
+                page = lessons_page(checker.course, tests.parent, results, folder, version)
+                pages |= {"/": page, "/version": str(version)}
                 if server is None:
-                    server = page.serve()
+                    server = serve(pages)
                     address = f"http://127.0.0.1:{server.server_port}/"
                     typer.echo(f"{address} reloads on each save. Press Ctrl-C to end.")
                     if show:
                         webbrowser.open(address)
-                time.sleep(TICK)
+                while not checker.changed():
+                    time.sleep(TICK)
     except KeyboardInterrupt:
         pass

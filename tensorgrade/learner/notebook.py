@@ -1,4 +1,4 @@
-"""Check an exercise in the running notebook: its cells, the checks near it, and a process."""
+"""Check an exercise in the running notebook, and show the outcome as a card."""
 
 import functools
 import sys
@@ -7,61 +7,57 @@ import zipfile
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
 from ..attempts.maker import AttemptMaker
-from ..attempts.results import CheckResult, State, first_failure, state_of
+from ..attempts.results import State
 from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
-from ..course import CourseError, Exercise
+from ..course import CourseError
 from ..runner.reading import Cell, extract
 from ..runner.source import Source
 from ..runner.syntax import bound_by
 from ..sandbox.own_code import own_forks
-from ..views.note import Note
-from ..views.points import earned
-from ..views.summary import OF_THE_TEST
+from ..views.pages import pages_in
+from ..views.points import Checked
+from ..views.words import in_tenths
+from .pictures import find_shell
 
-if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
-
+TEMPLATE = pages_in(Path(__file__).parent).get_template("card.html")
 CHECKS = "checks.zip"
 UNPACKED: list[tempfile.TemporaryDirectory] = []
 NOT_RUN = "No cell that has run defines {}: run the one with your answer first, then this one."
 NO_NOTEBOOK = "check(…) looks at a notebook's cells; for a file run `pytest exercises/`"
 
 
-@dataclass(frozen=True)
-class Checked:
-    """The results of an exercise's public checks. note: on the first failure, if there is one."""
+@dataclass(frozen=True, repr=False)
+class Card(Checked):
+    """A check's outcome, shown as HTML in a notebook and as plain sentences anywhere else."""
 
-    exercise: Exercise
-    results: list[CheckResult]
-    note: Note | None
+    def __repr__(self) -> str:
+        title = f"{self.exercise.name}: {self.standing}, {self.sums}"
+        return f"{title}: {self.came_about}.\n\n{self.note}" if self.note else title
 
-    @property
-    def points(self) -> float:
-        """Return the points that the checks earn."""
-        return earned(self.results)
-
-    @property
-    def state(self) -> State:
-        """Return the state of the exercise."""
-        return state_of(self.results)
+    def _repr_html_(self) -> str:
+        return TEMPLATE.render(card=self)
 
 
-def find_shell() -> "InteractiveShell | None":
-    """Return the running IPython shell, or None."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return None
-    return get_ipython()
+class Points(float):
+    """Points out of a maximum: a float that a notebook shows as a sentence."""
+
+    most: float
+
+    def __new__(cls, earned: float, most: float) -> "Points":
+        made = super().__new__(cls, earned)
+        made.most = most
+        return made
+
+    def _repr_html_(self) -> str:
+        return f"<b>{in_tenths(self)} of {self.most:g}</b> points by the public checks"
 
 
-def check_here(asked: object) -> Checked:
+def check_here(asked: object) -> Card:
     """Run an exercise's public checks on the cells that have run so far.
 
     asked: the exercise's name, or the function or class that has this name. Raises CourseError,
@@ -87,7 +83,7 @@ def is_wrong_here(name: str) -> bool:
 
 
 @functools.lru_cache(maxsize=32)
-def check(exercises: Path, name: str, source: Source) -> Checked:
+def check(exercises: Path, name: str, source: Source) -> Card:
     """Run an exercise's public checks on a source text."""
     maker = AttemptMaker(Setup(exercises))
     maker.unlocked = own_forks(maker.course.limits, functools.partial(as_in_grading, Path.cwd()))
@@ -96,12 +92,10 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
     try:
         with torch.random.fork_rng(devices=[]):  # the given code of an exercise may run here
             results = results_on(attempt, name)[name]
-            note = None
-            if failed := first_failure(results):
-                begins = next(iter(attempt.answers[name].own_lines), (None,))[0]
-                note = Note(failed.finding or OF_THE_TEST, line=begins)
-                str(note)  # runs the code again, while there is a process
-        return Checked(exercise, results, note)
+            begins = next(iter(attempt.answers[name].own_lines), (None,))[0]
+            card = Card(exercise, results, line=begins)
+            repr(card)  # its note runs the code again, while there is a process
+        return card
     finally:
         attempt.lab.close()
 
@@ -109,7 +103,7 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
 def as_in_grading(folder: Path) -> None:
     """Use one thread, and no modules in a notebook's folder: grading gets the notebook alone.
 
-    The course's chapters stay importable: ChapterFinder finds them.
+    The course's chapters stay importable: `Chapters` finds them.
     """
     torch.set_num_threads(1)
     sys.path[:] = [place for place in sys.path if Path(place).resolve() != folder.resolve()]

@@ -24,7 +24,7 @@ from ..history import read_history
 from ..recognition.signatures import imprint
 from ..runner.source import Source
 from ..runner.syntax import bound_by, definitions
-from ..views.summary import OF_THE_TEST
+from ..views.note import Note
 from ..views.words import definition_in
 from .checker import Checker
 from .edits import edits
@@ -132,7 +132,7 @@ class Review:
         """Return what is wrong with a repair; "" if it is right."""
         code = path.read_text(encoding="utf-8", errors="replace")
         failed = first_failure(self.results(exercise, code))
-        return sentence((failed.finding or OF_THE_TEST).diagnosis.problem) if failed else ""
+        return sentence(Note(failed.finding).finding.diagnosis.problem) if failed else ""
 
     def with_code(self, exercise: str, code: str) -> tuple[str, Source]:
         """Return a chapter, and the learner's script with this code in an exercise's place."""

@@ -11,7 +11,7 @@ from rich.text import Text
 from ..attempts.results import Results, State, state_of
 from ..course import Chapter, CourseError
 from ..sources.submitted_files import SubmittedFiles
-from ..views.points import earned, standing
+from ..views.points import Checked, earned
 from ..views.words import in_tenths, path_here, plural
 from .checker import Checker
 from .kit import Kit
@@ -84,7 +84,8 @@ def print_part(console: Console, part: Part) -> None:
     console.print(Text.assemble((part.chapter.title, "bold"), f"  {points}"))
     by_state: dict[str, list[str]] = {}
     for name, checks in part.results.items():
-        by_state.setdefault(standing(checks), []).append(name)
+        standing = Checked(part.chapter.exercise(name), checks).standing
+        by_state.setdefault(standing, []).append(name)
     by_state.pop(State.DONE, None)
     told = [
         f"{plural(len(names), 'exercise')} {s}: {', '.join(names)}" for s, names in by_state.items()

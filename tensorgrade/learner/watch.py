@@ -17,9 +17,10 @@ from ..course import CourseError
 from ..judging.diagnosis import Finding
 from ..views.hints import print_hints
 from ..views.lessons import write_lessons
+from ..views.points import Checked
 from ..views.summary import (
+    checked_in,
     first_to_work_on,
-    note_on,
     print_checks,
     print_end_of_course,
     print_ending,
@@ -171,17 +172,17 @@ class Watch:
     def edit(self) -> None:
         """Open the line to look at in an editor, which has the terminal until it ends."""
         if self.name:
-            path = self.checker.path(self.course.exercise(self.name)[0].name)
-            line = self.line_to_look_at(path, self.name)
+            checked = self.checked(self.name)
+            path, line = Path(checked.path), checked.note.line if checked.note else None
+            if checked.state != State.WRONG:
+                line = line_to_edit(path.read_text(encoding="utf-8", errors="replace"), self.name)
             with self.keys.lent():
-                said = open_in_editor(path, line)
+                said = open_in_editor(path, line or 1)
             self.draw(said)
 
-    def line_to_look_at(self, path: Path, name: str) -> int:
-        """Return the line that the note names, or else the line to write."""
-        if state_of(self.results[name]) == State.WRONG:
-            return note_on(name, self.results[name], path).line or 1
-        return line_to_edit(path.read_text(encoding="utf-8", errors="replace"), name)
+    def checked(self, name: str) -> Checked:
+        """Return an exercise with its checks."""
+        return checked_in(self.checker.folder, self.course, name, self.results[name])
 
     def ask(self, question: str) -> str:
         """Return the line that the learner types."""
@@ -208,19 +209,18 @@ class Watch:
 
     def print_exercise(self, name: str) -> None:
         """Print an exercise, with the checks and hints that were asked for."""
-        chapter, exercise = self.course.exercise(name)
-        folder, checks = self.checker.folder, self.results[name]
-        done = state_of(checks) == State.DONE
+        chapter, checked = self.course.exercise(name)[0], self.checked(name)
+        done = checked.state == State.DONE
         if done and all(state_of(self.results[e.name]) == State.DONE for e in chapter.exercises):
             print_ending(self.console, self.course, chapter)
         else:
-            print_page(self.console, self.course, name, self.results, folder, AGAIN, self.plain)
+            print_page(self.console, checked, AGAIN, self.plain)
         if self.checks:
-            print_checks(self.console, checks, self.plain)
+            print_checks(self.console, checked.results, self.plain)
         if done:
             self.console.print(Text("\nPress n for the next one.", "bold"))
         else:
-            print_hints(self.console, exercise.hints, self.hints, "press h")
+            print_hints(self.console, checked.exercise.hints, self.hints, "press h")
 
     def close(self) -> None:
         """End the processes, and leave the state of the chapters on the terminal."""

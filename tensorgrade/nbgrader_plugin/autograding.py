@@ -3,13 +3,19 @@
 No kernel is started. The learner's definitions go to the sandboxed graders. Their verdicts become
 the outputs of the graded cells, in the form that nbgrader reads as partial credit: a number, and a
 card for people. A card never shows an expected value.
+
+The graders run in a process of their own, which stays warm from one submission to the next:
+nbgrader may run inside a Jupyter server, which should not import torch. And a submission that ends
+the process costs no other submission anything.
 """
 
-from datetime import datetime
+import sys
+import types
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import nbformat
-from jinja2 import Environment
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook, Notebook
 from nbgrader.plugins import LateSubmissionPlugin
@@ -17,11 +23,17 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
-from ..attempts.setup import Setup
+from ..attempts.setup import DEVICES, Setup
+from ..course import CourseError
 from ..lateness import Lateness, read_time
+from ..processes import side_by_side
+from ..project import load_course
 from ..sources.submitted_files import SubmittedFiles
-from .warm_grader import grade
+from ..views.pages import pages_in
 
+TRIES = 2
+GRADERS = (".py", ".json", ".safetensors")  # what graders consist of
+WARM: dict[tuple, Executor] = {}  # the one process, by its setup and the age of the graders
 PREFIX = "points-"  # the prefix of graded cells in our notebooks
 NO_SUCH_EXERCISE = "The course has no exercise of this name any more."
 
@@ -30,24 +42,16 @@ class HiddenGraders(NbGraderPreprocessor):
     """A preprocessor that writes points and a card into every graded cell of a submission."""
 
     graders = Unicode("graders", help="The folder with the hidden tests.").tag(config=True)
-    device = Enum(("cpu", "cuda", "auto"), "cpu", help="The device for learner code.").tag(
-        config=True
-    )
-    isolation = Enum(
-        ("auto", "none"),
-        "auto",
-        help="`auto`: a sandbox is required. `none`: no sandbox, only for trusted code.",
-    ).tag(config=True)
-    deadlines = Dict(
-        {}, help="Deadlines in nbgrader's format: {'ch1': '2027-01-15 23:59 UTC'}."
-    ).tag(config=True)
+    device = Enum(DEVICES, "cpu", help="The device for learner code.").tag(config=True)
+    isolation = Enum(("auto", "none"), "auto", help="`none`: no sandbox.").tag(config=True)
+    deadlines = Dict({}, help="By chapter, such as '2027-01-15 23:59 UTC'.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Grade one submitted notebook. Outputs and tags written by learners are ignored."""
         where = resources["nbgrader"]
         with Gradebook(where["db_url"]) as gradebook:
             if due := self.deadlines.get(where["assignment"]):
-                gradebook.update_or_create_assignment(where["assignment"], duedate=moment(due))
+                gradebook.update_or_create_assignment(where["assignment"], duedate=read_time(due))
             released = gradebook.find_notebook(where["notebook"], where["assignment"])
             restore_graded_cells(nb, released)
         setup = Setup(Path(self.graders).resolve(), self.isolation, self.device)
@@ -84,14 +88,6 @@ class LateWork(LateSubmissionPlugin):
         return round(lost * score, 6) or None
 
 
-def moment(text: str) -> datetime | str:
-    """Read a time by the rule of the whole package; leave other formats to nbgrader."""
-    try:
-        return read_time(text)
-    except ValueError:
-        return text
-
-
 def earns_points(cell: NotebookNode) -> bool:
     """Return True if a cell is graded by the hidden graders, not by a person."""
     named = is_grade(cell) and cell.metadata.nbgrader.grade_id.startswith(PREFIX)
@@ -114,12 +110,9 @@ STATES = {
     "timeout": ("✗ timed out", "#b00020"),
     "killed": ("✗ was ended", "#b00020"),
 }
-TEMPLATE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
-<div style="border:1px solid #c8ccd0;border-left:6px solid {{ colour }};border-radius:4px;\
-padding:10px 14px;max-width:900px;background:#ffffff;color:#202124;font:14px/1.45 sans-serif">
-<div style="font-size:15px"><b style="color:{{ colour }}">{{ state }}</b>
-&nbsp;<code style="background:none;color:inherit">{{ exercise }}</code>
-<span style="color:#5f6368">&nbsp;{{ "%g" % earned }} of {{ "%g" % most }} points</span></div>
+TEMPLATE = pages_in().from_string("""\
+{% from "note.html" import card %}
+{% call card(colour, state, exercise, "%g of %g points" % (earned, most)) %}
 {% if message != "Right." %}
 <div style="margin-top:6px">{{ message }}</div>
 {% endif %}
@@ -129,7 +122,7 @@ padding:10px 14px;max-width:900px;background:#ffffff;color:#202124;font:14px/1.4
 {% if isolation == "none" %}
 <div style="margin-top:6px;color:#8a5a00">graded without isolation</div>
 {% endif %}
-</div>
+{% endcall %}
 """)
 
 
@@ -155,3 +148,59 @@ def restore_graded_cells(nb: NotebookNode, released: Notebook) -> None:
             marks |= {"schema_version": 3, "checksum": source.checksum, "cell_type": "code"}
             cell = nbformat.v4.new_code_cell(source.source, metadata={"nbgrader": marks})
             nb.cells.append(cell)
+
+
+def grade(submitted_files: SubmittedFiles, setup: Setup) -> list[dict]:
+    """Return rows with the verdicts on a submission, from the warm process.
+
+    Raises CourseError if this machine cannot grade the submission, or if grading it ends the
+    process on every try.
+    """
+    for _ in range(TRIES):
+        try:
+            return in_warm_process(setup, submitted_files).result()
+        except BrokenProcessPool:
+            forget()
+        except CourseError:
+            forget()  # the next submission may have more memory
+            raise
+    raise CourseError(f"{submitted_files.chapter}: grading this file ended the grading process")
+
+
+def in_warm_process(setup: Setup, submitted_files: SubmittedFiles) -> Future:
+    """Begin to grade a submission. If graders or the setup have changed, start another process."""
+    files = [one for one in setup.tests.rglob("*") if one.suffix in GRADERS]
+    files.append(setup.tests.parent / "course_config.py")
+    key = (setup, max(one.stat().st_mtime_ns for one in files))
+    if key not in WARM:
+        forget()
+        WARM[key] = side_by_side(1)
+    main = sys.modules["__main__"]
+    # With its main module, the new process would import nbgrader or a server again.
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        return WARM[key].submit(grade_there, setup, submitted_files)
+    finally:
+        sys.modules["__main__"] = main
+
+
+def forget() -> None:
+    """Stop the process, if there is one."""
+    while WARM:
+        WARM.popitem()[1].shutdown(wait=False)
+
+
+def grade_there(setup: Setup, submitted_files: SubmittedFiles) -> list[dict]:
+    """Grade a submission in the warm process; return rows of `results.jsonl`.
+
+    Raises CourseError if this machine cannot, or if the chapter changed since the last build, or
+    whatever error the graders have on this file.
+    """
+    from ..built import refuse_unbuilt
+    from ..instructor import grader
+
+    refuse_unbuilt(setup.tests, load_course(setup.tests), [submitted_files.chapter])
+    try:
+        return [verdict.row() for verdict in grader.grader_for(setup).grade(submitted_files)]
+    finally:
+        grader.forget()

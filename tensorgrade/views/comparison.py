@@ -22,7 +22,7 @@ BELOW = ("grey93", "navajo_white1", "sandy_brown", "#af5f00", "red3")
 DARKEST, BLACK_UNTIL = len(ABOVE) - 1, 2  # the last shade on which black can be read
 MOST, LEAST = 8, 2  # columns of a block; MOST also limits the rows
 GAP = 4  # columns between two blocks
-MOST_DIGITS = 7  # behind the point; float32 has no more
+LEAST_DIGITS, MOST_DIGITS = 3, 7  # behind the point; float32 has no more
 MOST_TOLD = 4  # differences in sentences
 DIFFERS = "≠ differs"
 LEGEND = f"{DIFFERS}; blue is above 0, orange below; a stronger colour is a larger value"
@@ -142,18 +142,13 @@ def shaded(value: float, largest: float, bold: bool) -> Style:
     return Style(color=ink, bgcolor=(BELOW if value < 0 else ABOVE)[shade], bold=bold)
 
 
-def digits_for(expected: torch.Tensor, actual: torch.Tensor, least: int = 3) -> int:
-    """Return the decimals that show each difference of two vectors.
-
-    least: the fewest to show.
-    """
+def digits_for(expected: torch.Tensor, actual: torch.Tensor) -> int:
+    """Return the decimals that show each difference of two vectors."""
     pairs = list(zip(expected.tolist(), actual.tolist(), strict=True))
-    enough = (
-        digits
-        for digits in range(least, MOST_DIGITS)
-        if all(number(a, digits) != number(b, digits) for a, b in pairs)
-    )
-    return next(enough, MOST_DIGITS)
+    for digits in range(LEAST_DIGITS, MOST_DIGITS):
+        if all(number(a, digits) != number(b, digits) for a, b in pairs):
+            return digits
+    return MOST_DIGITS
 
 
 def number(value: bool | int | float, digits: int = 3) -> str:

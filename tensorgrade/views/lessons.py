@@ -9,9 +9,8 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup
@@ -19,17 +18,13 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from ..attempts.results import CheckResult, Results, State, state_of
+from ..attempts.results import Results, State
 from ..course import Chapter, Course, CourseError, Exercise
-from ..judging.diagnosis import PublicDiagnosis
-from .comparison import labelled, on_page
 from .formulas import in_mathml
 from .pages import VIEWS, pages_in
-from .points import earned, how_earned, standing
-from .summary import first_to_work_on, note_on
+from .summary import checked_in, first_to_work_on
 from .words import definition_in
 
-MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
 PLACEHOLDER = "formula{}formula"
 PICTURE = re.compile(r'<p>(<img src="attachment:([\w-]+)\.png"[^>]*>)</p>')
 ANSWERS = re.compile(r"<p><strong>Answers?[.:]</strong>(.*?)</p>", re.S)
@@ -52,15 +47,11 @@ TEMPLATE = PAGES.get_template("lessons.html")
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of a lesson: `text` as HTML, or `code`; with an exercise's stub, the exercise.
-
-    about: what its checks found (see `about`); empty if nothing was checked.
-    """
+    """A piece of a lesson: `text` as HTML, or `code`; with an exercise's stub, the exercise."""
 
     text: str = ""
     code: str = ""
     exercise: Exercise | None = None
-    about: dict[str, Any] = field(default_factory=dict)
 
 
 def notebook_of(root: Path, chapter: str) -> Path:
@@ -93,22 +84,23 @@ def lessons_page(
     Raises CourseError if a notebook is missing.
     """
     chapters = [
-        (chapter, list(blocks_of(notebook_of(root, chapter.name), chapter, by_exercise, folder)))
+        (chapter, list(blocks_of(notebook_of(root, chapter.name), chapter)))
         for chapter in course.chapters
     ]
-    done = {chapter.name: finished(chapter, by_exercise) for chapter in course.chapters}
-    states = {name: state_of(checks) for name, checks in by_exercise.items()}
-    first = first_to_work_on(course, by_exercise)
+    checked, own = {}, {}
+    for name, checks in by_exercise.items():
+        checked[name] = checked_in(folder, course, name, checks)
+        if checked[name].state == State.DONE:
+            text = Path(checked[name].path).read_text("utf-8", errors="replace")
+            own[name] = definition_in(text, name)
     return TEMPLATE.render(
         course=course,
         chapters=chapters,
-        done=done,
-        states=states,
-        marks=MARKS,
+        checked=checked,
+        own=own,
         minutes={chapter.name: minutes(blocks) for chapter, blocks in chapters},
         shapes=cheat_sheet(chapters),
-        checked=bool(by_exercise),
-        first=first,
+        first=first_to_work_on(course, by_exercise),
         version=version,
         script=scripts(root / "exercises" / "pictures"),
     )
@@ -161,15 +153,7 @@ def shapes_in(stub: str) -> list[tuple[str, str]]:
     return [(name, text.partition(";")[0].rstrip(".")) for name, colon, text in rows if colon]
 
 
-def finished(chapter: Chapter, by_exercise: Results) -> int:
-    """Return the number of a chapter's exercises that are done."""
-    known = [by_exercise[e.name] for e in chapter.exercises if e.name in by_exercise]
-    return sum(state_of(checks) == State.DONE for checks in known)
-
-
-def blocks_of(
-    notebook: Path, chapter: Chapter, by_exercise: Results, folder: Path
-) -> Iterator[Block]:
+def blocks_of(notebook: Path, chapter: Chapter) -> Iterator[Block]:
     """Yield the blocks of a chapter, without the cells that are useful only in a notebook."""
     exercises = {exercise.name: exercise for exercise in chapter.exercises}
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
@@ -177,35 +161,9 @@ def blocks_of(
         if cell["cell_type"] == "markdown":
             yield Block(text=as_html(source, cell.get("attachments", {})))
         elif name in exercises:
-            path, checks = folder / f"{chapter.name}.py", by_exercise.get(name, [])
-            told = about(exercises[name], checks, path) if checks else {}
-            yield Block("", source, exercises[name], told)
+            yield Block(code=source, exercise=exercises[name])
         elif name and name.startswith("imports"):
             yield Block(code=source)
-
-
-def about(exercise: Exercise, checks: list[CheckResult], path: Path) -> dict[str, Any]:
-    """Return what the page says about an exercise that was checked. path: the learner's file.
-
-    own: the learner's code, if it is done. told: the note, if it is wrong. labelled, compared: the
-    expected and the actual texts or shapes, or values.
-    """
-    state = state_of(checks)
-    told = {
-        "state": state,
-        "mark": MARKS[state],
-        "standing": standing(checks),
-        "points": earned(checks),
-        "came_about": how_earned(checks, exercise.points),
-    }
-    if state == State.DONE:
-        told["own"] = definition_in(path.read_text("utf-8", errors="replace"), exercise.name)
-    if state == State.WRONG:
-        note = note_on(exercise.name, checks, path)
-        told["told"] = note
-        if isinstance(diagnosis := note.finding.diagnosis, PublicDiagnosis):
-            told |= {"labelled": labelled(diagnosis), "compared": on_page(diagnosis)}
-    return told
 
 
 def folded(answers: re.Match) -> str:

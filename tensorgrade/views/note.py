@@ -7,15 +7,16 @@ what to think about, and the evidence.
 import io
 from functools import cached_property
 
+from markupsafe import Markup
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from ..exchange.cases import spoken_shape
 from ..exchange.text import joined, sentence
-from ..judging.diagnosis import Finding, Kind, PublicDiagnosis, Step
+from ..judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Step
 from ..judging.where import Where
-from .comparison import comparison, in_sentences
+from .comparison import comparison, in_sentences, labelled, on_page
 
 WIDTH, INDENT = 80, 2
 MOST_STEPS = 14
@@ -23,17 +24,21 @@ MOST_LINES = 12
 SHAPES_HELP = (Kind.SHAPE, Kind.ERROR, Kind.VALUES, Kind.NAN)
 SECOND = "There is a second mistake; fix this one first."
 LABEL = 9  # columns
+OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, "the check itself failed; see its error above"))
 
 
 class Note:
     """A finding as a tutor's note. Its sentences are written only when the note is read.
 
-    path: the learner's file as a terminal makes it clickable, such as `exercises/ch1_x.py`. line:
-    the first line of the exercise, used if the finding has no better one.
+    finding: by default, that the check itself failed. path: the learner's file as a terminal makes
+    it clickable, such as `exercises/ch1_x.py`. line: the first line of the exercise, used if the
+    finding has no better one.
     """
 
-    def __init__(self, finding: Finding, path: str = "", line: int | None = None):
-        self.finding, self.path, self.first_line = finding, path, line
+    def __init__(self, finding: Finding | None, path: str = "", line: int | None = None):
+        self.finding, self.path, self.first_line = finding or OF_THE_TEST, path, line
+        diagnosis = self.finding.diagnosis
+        self.public = diagnosis if isinstance(diagnosis, PublicDiagnosis) else None
 
     def __str__(self) -> str:
         """Return the note in sentences, in lines of WIDTH characters."""
@@ -94,6 +99,16 @@ class Note:
         told = (("checked", self.finding.asks), ("called", diagnosis.called), ("problem", problem))
         return [(label, text) for label, text in told if text]
 
+    @property
+    def labelled(self) -> list[tuple[str, str]]:
+        """The expected and the actual text or shape with their labels; empty if values differ."""
+        return labelled(self.public) if self.public else []
+
+    @property
+    def values(self) -> Markup | None:
+        """The expected and the actual values as HTML; None if there are none to compare."""
+        return on_page(self.public) if self.public else None
+
     @cached_property
     def shapes(self) -> list[str]:
         """The shapes that the learner's code computes, up to the error that stops it."""
@@ -125,11 +140,12 @@ class Note:
 
     def lines(self, width: int, colour: bool = False, plain: bool = False) -> list[Text]:
         """Return the note, with a blank line before each section. plain: without drawings."""
-        diagnosis, compared = self.finding.diagnosis, []
         where = [Text(self.where, "cyan")] if self.where else []
-        if isinstance(diagnosis, PublicDiagnosis):
-            drawn = comparison(diagnosis, width, colour)
-            compared = [Text(one) for one in in_sentences(diagnosis)] if plain else drawn
+        compared: list[Text] = []
+        if self.public and plain:
+            compared = [Text(one) for one in in_sentences(self.public)]
+        elif self.public:
+            compared = comparison(self.public, width, colour)
         thoughts = [Text(f"- {text}") for text in self.thoughts]
         facts = [
             Text.assemble((f"{label:<{LABEL}} ", "dim"), text) for label, text in self.evidence

@@ -1,7 +1,72 @@
-"""Explain the points of an exercise in one line, the same in every view."""
+"""The state and the points of an exercise, in the same words in every view."""
 
-from ..attempts.results import CheckResult, Rule, state_of
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..attempts.results import CheckResult, Rule, State, first_failure, state_of
+from ..course import Exercise
+from .note import Note
 from .words import in_tenths, plural
+
+MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An exercise with the results of its checks. path, line: its place, as for a note."""
+
+    exercise: Exercise
+    results: list[CheckResult]
+    path: str = ""
+    line: int | None = None
+
+    @property
+    def place(self) -> str:
+        """The place such as `exercises/ch1_x.py:12`; without a line if the name is not found."""
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+    @property
+    def state(self) -> State:
+        """The state of the exercise."""
+        return state_of(self.results)
+
+    @property
+    def mark(self) -> str:
+        """The mark for the state; an earlier exercise that is waited for has the cross."""
+        return MARKS[State.TO_DO if self.waits_for else self.state]
+
+    @property
+    def standing(self) -> str:
+        """The state in words: `done`, `wrong` and so on."""
+        return f"right, but waits for `{self.waits_for}`" if self.waits_for else str(self.state)
+
+    @property
+    def waits_for(self) -> str:
+        """The earlier exercise that is the only reason for failed checks, or ""."""
+        found = [one.finding for one in self.results if one.finding and one.rule == Rule.EARLIER]
+        names = (one.earlier.name if one.earlier else one.blames for one in found)
+        return next(filter(None, names), "")
+
+    @cached_property
+    def note(self) -> Note | None:
+        """The note on the first failure; None if all checks passed."""
+        first = first_failure(self.results)
+        return Note(first.finding, self.path, self.line) if first else None
+
+    @property
+    def points(self) -> float:
+        """The points that the checks earn."""
+        return earned(self.results)
+
+    @property
+    def sums(self) -> str:
+        """The points, such as `2.5 of 5 points`."""
+        return f"{in_tenths(self.points)} of {self.exercise.points:g} points"
+
+    @property
+    def came_about(self) -> str:
+        """A line on how the points came about."""
+        return how_earned(self.results, self.exercise.points)
 
 
 def earned(checks: list[CheckResult]) -> float:
@@ -26,20 +91,6 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     if any(check.of_size and not check.passed for check in checks):
         parts.append(f"more changed than needed: {lost(most - earned(answers))}")
     return "; ".join(parts)
-
-
-def standing(checks: list[CheckResult]) -> str:
-    """Return the state of an exercise in words: `done`, `wrong` and so on."""
-    if root := waits_for(checks):
-        return f"right, but waits for `{root}`"
-    return str(state_of(checks))
-
-
-def waits_for(checks: list[CheckResult]) -> str:
-    """Return the earlier exercise that is the only reason for failed checks, or ""."""
-    found = [one.finding for one in checks if one.finding and one.rule == Rule.EARLIER]
-    names = (one.earlier.name if one.earlier else one.blames for one in found)
-    return next(filter(None, names), "")
 
 
 # Why points differ from those of the passed checks. A mistake is counted, so it is not listed.

@@ -14,26 +14,16 @@ from rich.text import Text
 
 from ..attempts.attempt import Answer, Attempt
 from ..attempts.maker import AttemptMaker
-from ..attempts.results import CheckResult, Results, State, first_failure, state_of
+from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, Course, Exercise
 from ..exchange.text import sentence
-from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..judging.diagnosis import Diagnosis
 from ..judging.errors import raised
 from .hints import print_hints
-from .note import Note
-from .points import (
-    earned,
-    how_earned,
-    standing,
-    waits_for,
-)
-from .words import in_tenths, line_of, path_here, place_in_file, plural
+from .points import MARKS, Checked, earned
+from .words import in_tenths, line_of, path_here, plural
 
-MARKS = {
-    State.DONE: ("✓", "green"),
-    State.WRONG: ("✗", "bold red"),
-    State.TO_DO: ("·", "dim"),
-}
+STYLES = {"✓": "green", "✗": "bold red", "○": "dim"}
 WIDEST, BAR = 100, 16
 START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
 FIX = "The given code has a mistake; the checks are your main clue. Find it, fix it, and save."
@@ -46,7 +36,6 @@ AT_THE_END = (
     "You have written every exercise of the course. Next: submit your files, and read the lessons "
     "once more with your own results: tensorgrade read"
 )
-OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, "the check itself failed; see its error above"))
 
 
 def print_summary(
@@ -59,18 +48,17 @@ def print_summary(
     console, plain = console_on(terminal), is_plain(terminal, config)
     course = maker.course
     folder = Path(config.getoption("attempt") or maker.tests)
-    first = first_to_work_on(course, by_exercise)
     console.print()
     if not plain:
         print_progress(console, course, by_exercise)
-    if first is not None:
+    if first := first_to_work_on(course, by_exercise):
         console.print()
-        title = "Work on this first: {}"
-        print_page(console, course, first, by_exercise, folder, AGAIN, plain, title)
-        stuck = course.exercise(waits_for(by_exercise[first]) or first)[1]
+        checked = checked_in(folder, course, first, by_exercise[first])
+        print_page(console, checked, AGAIN, plain, title="Work on this first: {}")
+        exercise = course.exercise(checked.waits_for or first)[1]
         hints = config.getoption("hint")
-        more = f"tensorgrade hint {stuck.name} -n {hints + 1}"
-        print_hints(console, stuck.hints, hints, more)
+        more = f"tensorgrade hint {exercise.name} -n {hints + 1}"
+        print_hints(console, exercise.hints, hints, more)
     elif all(name in by_exercise for name in course.exercise_names):
         print_end_of_course(console, course)
     else:
@@ -183,106 +171,75 @@ def add_chapter(table: Table, title: str, part: float, whole: float) -> str:
 
 def add_exercise(table: Table, exercise: Exercise, results: list[CheckResult]) -> str:
     """Add an exercise's row: its mark, points, and its state or problem; return a sentence."""
-    said, is_wrong = standing(results), state_of(results) == State.WRONG
-    mark, style = MARKS[state_of(results)]
-    if waits_for(results):  # the earlier exercise has the cross
-        is_wrong, (mark, style) = False, MARKS[State.TO_DO]
-    sums = f"{in_tenths(earned(results))} of {exercise.points:g} points"
-    points = f"{in_tenths(earned(results))} / {exercise.points:<3g}"
-    name = Text.assemble((f"  {mark} ", style), exercise.name)
-    table.add_row(name, points, Text(why(results) if is_wrong else said, style))
-    return f"{exercise.name}: {said}, {sums}" + (f": {why(results)}" if is_wrong else "")
-
-
-def why(results: list[CheckResult]) -> str:
-    """Return the first mistake, or else the problem."""
-    first = first_failure(results)
-    if first is None or first.finding is None:
-        return "the check itself failed"
-    return next(iter(first.finding.mistakes.values()), first.finding.diagnosis.problem)
+    checked = Checked(exercise, results)
+    style = STYLES[checked.mark]
+    reason = checked.note.problem if checked.note and checked.mark == MARKS[State.WRONG] else ""
+    points = f"{in_tenths(checked.points)} / {exercise.points:<3g}"
+    name = Text.assemble((f"  {checked.mark} ", style), exercise.name)
+    table.add_row(name, points, Text(reason or checked.standing, style))
+    return f"{exercise.name}: {checked.standing}, {checked.sums}" + (reason and f": {reason}")
 
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
     """Return the first wrong exercise in the course's order, or else the first one to do."""
-    order = [name for name in course.exercise_names if name in by_exercise]
-    for state in (State.WRONG, State.TO_DO):
-        for name in order:
-            if state_of(by_exercise[name]) == state:
-                return name
-    return None
+    states = {name: state_of(checks) for name, checks in by_exercise.items()}
+    order = [
+        (state, name) for state in (State.WRONG, State.TO_DO) for name in course.exercise_names
+    ]
+    return next((name for state, name in order if states.get(name) == state), None)
 
 
-def note_on(name: str, checks: list[CheckResult], path: Path) -> Note:
-    """Return the note on a wrong exercise. path: the learner's file."""
-    first = first_failure(checks)
-    finding = (first.finding if first else None) or OF_THE_TEST
-    return Note(finding, path_here(path), line_of(path, name))
+def checked_in(folder: Path, course: Course, name: str, checks: list[CheckResult]) -> Checked:
+    """Return an exercise with its checks. folder: the learner's files."""
+    chapter, exercise = course.exercise(name)
+    path = folder / f"{chapter.name}.py"
+    return Checked(exercise, checks, path_here(path), line_of(path, name))
 
 
 def print_page(
-    console: Console,
-    course: Course,
-    name: str,
-    by_exercise: Results,
-    folder: Path,
-    again: str,
-    plain: bool,
-    title: str = "{}: wrong",
+    console: Console, checked: Checked, again: str, plain: bool, title: str = "{}: wrong"
 ) -> None:
     """Print one exercise: its points and what is wrong, or how to begin it.
 
-    folder: the learner's files. again: how to check the exercise afterwards. title: of one that is
-    wrong.
+    again: how to check the exercise afterwards. title: of one that is wrong.
     """
-    chapter, exercise = course.exercise(name)
-    path, checks = folder / f"{chapter.name}.py", by_exercise[name]
-    state, first = state_of(checks), first_failure(checks)
-    if state == State.TO_DO:
-        for line in start_of(name, place_in_file(path, name), first, again):
+    name, note = checked.exercise.name, checked.note
+    if note and checked.state == State.TO_DO:
+        for line in start_of(name, checked.place, note.finding.diagnosis, again):
             console.print(Padding(line, (0, 2)))
-        if first and first.finding and first.finding.is_to_fix:
-            print_checks(console, checks, plain)
+        if note.finding.is_to_fix:
+            print_checks(console, checked.results, plain)
         return
-    waits = waits_for(checks) and f"{name} is {standing(checks)}"
-    done = f"✓ {name} is done" if state == State.DONE else ""
-    console.print(Text(waits or done or title.format(name), "bold"))
-    console.print(Text(points_of(exercise, checks), "dim"))
-    if state == State.WRONG:
+    if checked.waits_for:
+        title = f"{name} is {checked.standing}"
+    console.print(Text(title.format(name) if note else f"✓ {name} is done", "bold"))
+    console.print(Text(f"{checked.sums}: {checked.came_about}.", "dim"))
+    if note:
         console.print()
-        note_on(name, checks, path).print(console, plain)
+        note.print(console, plain)
 
 
 def print_checks(console: Console, checks: list[CheckResult], plain: bool) -> None:
     """Print all checks of an exercise, and which of them pass."""
     console.print()
     for check in checks:
-        mark, style = MARKS[State.DONE if check.passed else State.WRONG]
-        said = (
-            Text("passed: " if check.passed else "failed: ") if plain else Text(f"{mark} ", style)
-        )
+        mark, word = ("✓", "passed") if check.passed else ("✗", "failed")
+        said = Text(f"{word}: ") if plain else Text(f"{mark} ", STYLES[mark])
         console.print(Padding(said + Text(check.asks), (0, 2)))
 
 
-def points_of(exercise: Exercise, checks: list[CheckResult]) -> str:
-    """Return how the points of an exercise came about."""
-    sums = f"{in_tenths(earned(checks))} of {exercise.points:g} points"
-    return f"{sums}: {how_earned(checks, exercise.points)}."
-
-
-def start_of(name: str, where: str, first: CheckResult | None, again: str) -> list[Text]:
+def start_of(name: str, where: str, first: Diagnosis, again: str) -> list[Text]:
     """Return the next step for an exercise that is not begun, or that waits for another one.
 
-    first: the result of its first failed check. again: how to check the exercise afterwards.
+    first: the diagnosis of its first failed check. again: how to check the exercise afterwards.
     """
-    title, todo = f"Start here: {name}", START
-    if first and first.finding:
-        problem, kind = first.finding.diagnosis.problem, first.finding.diagnosis.id
-        if kind == "not_fixed_yet":
-            todo = FIX
-        elif kind == "needs_unwritten":
-            title, todo = f"{name} is written", sentence(f"{problem}: write that one first")
-        elif kind != "not_written":
-            todo = sentence(problem)
+    title, todo = f"Start here: {name}", sentence(first.problem)
+    if first.id == "not_written":
+        todo = START
+    elif first.id == "not_fixed_yet":
+        todo = FIX
+    elif first.id == "needs_unwritten":
+        title, todo = f"{name} is written", sentence(f"{first.problem}: write that one first")
     return [Text(title, "bold"), Text(where, "cyan"), Text(""), Text(f"{todo} {again}")]
 
 

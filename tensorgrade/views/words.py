@@ -43,12 +43,6 @@ def line_of(path: Path, name: str) -> int | None:
     return text.count("\n", 0, found[-1].start()) + 1 if found else None
 
 
-def place_in_file(path: Path, name: str) -> str:
-    """Return a place such as `exercises/ch1_x.py:12`; without a line if the name is not found."""
-    line = line_of(path, name)
-    return f"{path_here(path)}:{line}" if line else path_here(path)
-
-
 def with_code(text: str) -> Markup:
     """Convert a sentence to safe HTML, with the text between backticks as code.
 

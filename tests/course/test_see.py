@@ -97,17 +97,6 @@ def test_every_right_answer_shows_the_same_and_a_wrong_one_something_else(ours, 
         assert not torch.allclose(given, expected, atol=0.05), wrong
 
 
-def test_a_class_without_one_of_its_layers_is_reported(ours):
-    class Without(ours):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
-            self.W_q = self.W_query
-            del self.W_query
-
-    with pytest.raises(CourseError, match=r"has no W_query\.weight of shape"):
-        look(Without, CAT)
-
-
 def test_what_is_said_of_a_text(ours):
     seen = look(ours, CAT)
     assert seen.notes == [] and seen.weights.shape == (2, 4, 39, 39)
@@ -122,6 +111,8 @@ def test_what_is_said_of_a_text(ours):
     assert "nothing occurs twice" in look(ours, "abcd").caption(AFTER)
     with pytest.raises(CourseError, match="two characters"):
         look(ours, "x")
+    with pytest.raises(CourseError, match=r"has no W_query\.weight of shape"):
+        look(lambda *sizes: torch.nn.Identity(), CAT)
 
 
 def test_the_page_is_self_contained_and_escapes_typed_text(ours):
@@ -134,18 +125,20 @@ def test_the_page_is_self_contained_and_escapes_typed_text(ours):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("every", [False, True])
-def test_colours_are_half_blocks_and_shades_do_without(ours, every):
-    seen, shown = look(ours, CAT), {}
-    for colours in ("truecolor", None):
-        console = Console(file=io.StringIO(), force_terminal=True, color_system=colours, width=90)
-        print_seen(console, seen, every)
-        shown[colours] = console.file.getvalue()
-    heads = 8 if every else 2
-    assert shown["truecolor"].count("▀") == heads * 39 * 20  # two of 39 rows on a line
-    assert "▀" not in shown[None] and shown[None].count("█") >= 38
-    for text in shown.values():
-        assert text.count("head ") >= heads and "Layer 2, head 4" in text
+def test_colours_are_half_blocks_and_shades_do_without(ours):
+    seen = look(ours, CAT)
+    for every, heads in ((False, 2), (True, 8)):
+        shown = [printed(seen, every, colours) for colours in ("truecolor", None)]
+        assert shown[0].count("▀") == heads * 39 * 20  # two of 39 rows on a line
+        assert "▀" not in shown[1] and shown[1].count("█") >= 38
+        assert all(text.count("head ") >= heads and "Layer 2, head 4" in text for text in shown)
+
+
+def printed(seen, every: bool, colours: str | None = None) -> str:
+    """Return what a terminal shows of a text that was looked at."""
+    console = Console(file=io.StringIO(), force_terminal=True, color_system=colours, width=120)
+    print_seen(console, seen, every)
+    return console.file.getvalue()
 
 
 @pytest.mark.slow
@@ -194,9 +187,7 @@ def test_of_ones_own_model_every_head_is_measured_and_none_has_a_name(ours, tmp_
     for head in seen.heads:
         before = share_before(seen.weights)[head]
         assert seen.caption(head).startswith(f"{before:.0%} to the previous character; ")
-    console = Console(file=io.StringIO(), width=120, no_color=True)
-    print_seen(console, seen, every=False)
-    shown = console.file.getvalue()
+    shown = printed(seen, every=False)
     assert shown.count("to the previous character") == 8 and "same thing" not in shown
     assert "the model that you trained" in page(seen) and "Nothing is claimed" not in page(seen)
     state, settings = load_weights(WEIGHTS)

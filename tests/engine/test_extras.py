@@ -25,7 +25,6 @@ EXTRA_OF = {
     "author": "author",
     "instructor": "instructor",
     "instructor.cluster": "cluster",
-    "learner.card": "notebooks",
     "learner.notebook": "notebooks",
     "learner.pictures": "notebooks",
     "nbgrader_plugin": "instructor",

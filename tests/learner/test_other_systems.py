@@ -57,14 +57,16 @@ def page(line):
     assert session.look()
     return " ".join(session.console.file.getvalue().split())
 print(page("return inputs @ query"))
-print(page("while True: pass"))
-print(page("return inputs @ inputs.T"))
+# Nothing interrupts this from within.
+deaf = "signal.signal(getattr(signal, 'SIGALRM', 2), signal.SIG_IGN)"
+print(page(f"import signal, time; {deaf}; time.sleep(600)"))
+print(page("print('x' * 9999); return inputs @ inputs.T"))
+print(page("import os; os._exit(1)"))
 session.close()
 """
 CHECK = """
 from tensorgrade.attempts import maker
 from tensorgrade.course import Limits
-from tensorgrade.learner.card import Card
 from tensorgrade.learner.notebook import check
 from tensorgrade.runner.reading import Cell, extract
 course = maker.load_course(pathlib.Path(sys.argv[0]))
@@ -73,7 +75,7 @@ maker.load_course = lambda folder: course
 for line in ("return torch.ones(n, n).triu(1).bool()", "while True: pass"):
     text = f"def causal_mask(context_length):\\n    n = context_length\\n    {line}"
     cells = [Cell("import torch", "1"), Cell(text, "2")]
-    print(repr(Card(check(pathlib.Path(sys.argv[0]), "causal_mask", extract(cells)))))
+    print(repr(check(pathlib.Path(sys.argv[0]), "causal_mask", extract(cells))))
 """
 HINT = "from tensorgrade.cli import main; sys.argv[:0] = ['tensorgrade']; main()"
 
@@ -105,7 +107,7 @@ def test_watch_starts_checks_and_ends_a_loop(system, tmp_path):
     (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     said = run(system, WATCH, ROOT / "exercises", tmp_path)
     assert "attention_scores is done" in said and "Scores of all pairs" in said, said
-    assert "did not finish" in said, said
+    assert "did not finish" in said and "The process that" in said, said
 
 
 @pytest.mark.slow

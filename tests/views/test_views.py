@@ -14,9 +14,8 @@ from tensorgrade.judging.diagnosis import Diagnosis, Earlier, Finding, Kind, Pub
 from tensorgrade.judging.where import Where
 from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.note import Note
-from tensorgrade.views.points import how_earned
-from tensorgrade.views.summary import points_of
-from tensorgrade.views.words import place_in_file
+from tensorgrade.views.points import Checked, how_earned
+from tensorgrade.views.words import line_of, path_here
 
 from .. import support
 from ..support import run_pytest
@@ -132,7 +131,7 @@ def test_a_note_shows_the_part_that_differs_with_its_index_and_as_many_digits_as
     assert "expected  (2, 2)\nyours     (3,)\n" in other and "░" not in other
 
 
-DRAWN = set("░▒▓█✓✗·≠│─")
+DRAWN = set("░▒▓█✓✗○≠│─")
 
 
 def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
@@ -157,10 +156,10 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
 def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
     path = tmp_path / "a.py"
     path.write_text("def f(): pass\n\ndef f(): pass\n")
-    assert place_in_file(path, "f") == f"{path}:3" and place_in_file(path, "g") == str(path)
+    assert line_of(path, "f") == 3 and line_of(path, "g") is None
+    assert path_here(path) == str(path) and line_of(tmp_path / "b.py", "f") is None
     monkeypatch.chdir(tmp_path)  # a terminal in this folder opens the short path on a click
-    assert place_in_file(path, "f") == "a.py:3"
-    assert place_in_file(tmp_path / "b.py", "f") == "b.py"
+    assert path_here(path) == "a.py"
 
 
 def test_the_line_on_points_says_how_they_came_about(project):
@@ -179,5 +178,6 @@ def test_the_line_on_points_says_how_they_came_about(project):
     exercise = project.course.chapters[0].exercises[0]
     half = exercise.points / 2
     checks = [CheckResult("mean", half, True), CheckResult("mean", half, False)]
-    told = points_of(exercise, checks)
-    assert told == f"{half:g} of {exercise.points:g} points: 1 of 2 checks passed."
+    told = Checked(exercise, checks)
+    assert told.sums == f"{half:g} of {exercise.points:g} points"
+    assert told.came_about == "1 of 2 checks passed"
