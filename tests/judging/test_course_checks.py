@@ -59,42 +59,30 @@ def attempt_that_gives(result: torch.Tensor, own) -> Attempt:
     return attempt
 
 
-def test_a_check_is_called_like_one_of_the_engine(tmp_path):
+def test_a_check_is_called_like_one_of_the_engine_and_a_signature_recognizes_a_mistake(tmp_path):
     own = written(tmp_path, POSITIVE)
     attempt_that_gives(torch.tensor([1.0, 2.0]), own).answers["negate"].is_positive("values")
-    with pytest.raises(Wrong) as wrong:
-        attempt_that_gives(torch.tensor([1.0, -2.0]), own).answers["negate"].is_positive("values")
-    assert "it has negative entries" in wrong.value.diagnosis.problem
-
-
-def test_a_mistake_is_recognized_by_it(tmp_path):
-    own = written(tmp_path, POSITIVE)
     attempt = attempt_that_gives(torch.tensor([1.0, -2.0]), own)
+    with pytest.raises(Wrong) as wrong:
+        attempt.answers["negate"].is_positive("values")
+    assert "it has negative entries" in wrong.value.diagnosis.problem
     (case, expected), seen = attempt.references.entries[0], attempt.answers["negate"].seen
     found = {case.name: imprint(case, expected, seen[0][2], own.signatures)}
     attempt.side.fingerprints = Fingerprints(lambda _: [Fingerprint(("sign_kept",), found)])
     assert mistakes(attempt.answers["negate"]) == ("sign_kept",)
 
 
-@pytest.mark.parametrize(
-    "text, said",
-    [
-        (
-            POSITIVE + "\n@check\ndef is_positive(exercise): ...",
-            "check 'is_positive' is there twice",
-        ),
-        (POSITIVE + "\n@signature('signs')\ndef other(): ...", "signature 'signs' is there twice"),
-        (
-            "from tensorgrade import check\n@check\ndef agrees(exercise): ...",
-            "has a check 'agrees'",
-        ),
-        ("from tensorgrade import check\n@check\ndef seen(exercise): ...", "has a check 'seen'"),
-        (
-            "from tensorgrade import signature\n@signature('values')\ndef v(): ...",
-            "has a signature 'values'",
-        ),
-    ],
-)
+CHECK, SIGNATURE = "from tensorgrade import check\n@check\n", "\n@signature('signs')\n"
+REFUSED = {  # what is written, and what is said of it
+    f"{POSITIVE}\n@check\ndef is_positive(exercise): ...": "check 'is_positive' is there twice",
+    f"{POSITIVE}{SIGNATURE}def other(): ...": "signature 'signs' is there twice",
+    f"{CHECK}def agrees(exercise): ...": "has a check 'agrees'",
+    f"{CHECK}def seen(exercise): ...": "has a check 'seen'",
+    f"{POSITIVE}{SIGNATURE.replace('signs', 'values')}def v(): ...": "has a signature 'values'",
+}
+
+
+@pytest.mark.parametrize("text, said", REFUSED.items(), ids=REFUSED.values())
 def test_a_name_is_taken_once(tmp_path, text, said):
     with pytest.raises(CourseError, match=said) as raised:
         written(tmp_path, text)
@@ -102,17 +90,13 @@ def test_a_name_is_taken_once(tmp_path, text, said):
 
 
 def test_two_courses_in_one_process_share_nothing(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    first = written(tmp_path / "a", POSITIVE)
-    second = written(tmp_path / "b", POSITIVE.replace("is_positive", "has_signs"))
-    assert set(first.checks) == {"is_positive"} and set(second.checks) == {"has_signs"}
-    attempt = attempt_that_gives(torch.ones(2), second)
-    assert not hasattr(attempt.answers["negate"], "is_positive")
-
-
-def test_a_folder_without_the_file_adds_nothing(tmp_path):
+    written(tmp_path, POSITIVE)
+    (tmp_path / "checks.py").unlink()
     assert load_checks(tmp_path).checks == {} and load_checks(tmp_path).signatures == {}
+    (tmp_path / "other").mkdir()
+    other = written(tmp_path / "other", POSITIVE.replace("is_positive", "has_signs"))
+    assert set(other.checks) == {"has_signs"}
+    assert not hasattr(attempt_that_gives(torch.ones(2), other).answers["negate"], "is_positive")
 
 
 def test_a_case_that_names_no_rate_is_the_courses_fault():

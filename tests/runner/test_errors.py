@@ -85,15 +85,6 @@ def test_a_statement_alone_is_reported_over_however_many_functions(statement, li
     assert (told["line"], told["called"]) == (line, called)
 
 
-def test_a_syntax_error_raised_by_hand_is_reported_whatever_it_says_of_its_place():
-    code = compile("raise SyntaxError('no', ('by_hand.py', 'seven', 1, 8))", "by_hand.py", "exec")
-    with pytest.raises(SyntaxError) as raised:
-        exec(code)
-    told = describe_error(raised.value, "by_hand.py")
-    assert (told["line"], told["source"], told["text"]) == (1, "", "no")
-    assert describe_error(raised.value, "another file")["line"] is None
-
-
 MISSPELT = """
 from torch import nn
 
