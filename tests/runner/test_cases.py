@@ -8,7 +8,6 @@ from tensorgrade.runner.cases import run_case
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.serve import run as run_request
 from tensorgrade.runner.step import Step
-from tensorgrade.runner.steps import gradients
 from tensorgrade.runner.wire import pack, unpack
 
 
@@ -24,9 +23,9 @@ def run(source: str, steps: list[Step], **tensors):
     return run_case(CaseRunner(loaded(source), {}, "cpu"), steps, tensors)
 
 
-def calls(x: str = "x", result: str = "result", **options) -> list[Step]:
-    """One call of `f` on `x`."""
-    return [Step("call", "f", arguments={"x": {"tensor": x}}, options=options, result=result)]
+def calls(**options) -> list[Step]:
+    """Return one call of `f` on `x`."""
+    return [Step("call", "f", arguments={"x": {"tensor": "x"}}, options=options, result="result")]
 
 
 SPECIAL = {
@@ -135,34 +134,3 @@ def test_no_other_error_brings_the_tolerance_of_float32(does):
     text = f"def f(x):\n    if x.dtype == torch.float64:\n        {does}\n    return x\n"
     header, tensors = run(text, calls(), x=torch.ones(2).double())
     assert header["error"] is not None and not tensors
-
-
-# --- options of calls ----------------------------------------------------------------------------
-
-
-def test_scattered_tensors_cannot_be_viewed_flat():
-    header, _ = run("def f(x): return x.view(-1)\n", calls(scattered=True), x=torch.ones(2, 3))
-    assert "view size" in header["error"]["text"]
-
-
-KEPT = (
-    "def f(x, last=[None, None]):\n"
-    "    if last[0] is not x:\n        last[:] = x, x + 0\n    return last[1]\n"
-)
-
-
-@pytest.mark.parametrize("shape, kept", [((2,), True), ((3,), False)])
-def test_a_refilled_tensor_is_the_one_of_before(shape, kept):
-    steps = [*calls("old", result="first"), *calls(refilled="first")]
-    for text, result in ((KEPT, [0, 0] if kept else [1, 1]), ("def f(x): return x + 0\n", [1, 1])):
-        _, tensors = run(text, steps, x=torch.ones(2), old=torch.zeros(*shape))
-        assert tensors["result"].tolist() == result
-
-
-def test_gradients_are_torchs_bit_by_bit():
-    torch.manual_seed(0)
-    x = torch.randn(3, 4, requires_grad=True)
-    leaves, seeds = [x, torch.ones(2, requires_grad=True)], (torch.randn(3, 4), torch.randn(3))
-    theirs = torch.autograd.grad((x.exp(), x.sum(-1)), leaves, seeds, allow_unused=True)
-    for ours, other in zip(gradients((x.exp(), x.sum(-1)), seeds, leaves), theirs, strict=True):
-        assert (ours is None and other is None) or torch.equal(ours, other)

@@ -107,7 +107,6 @@ class Layer(nn.Module):
     [
         ("quries @ keys", "queries"),
         ("W_qurey(keys)", "self.W_query"),
-        ("self.W_qury(keys)", "W_query"),
         ("self.regster_buffer('mask', keys)", "register_buffer"),
         ("helpr(1)", "helper"),
         ("helper(1, widht=2)", "width"),
