@@ -72,9 +72,7 @@ def test_the_line_that_calls_a_helper_is_reported(name, line, called):
     "statement, line, called",
     [
         ("print(calls_what_calls(1))", 3, 36),
-        ("x = nothing", 36, None),
         ("class Broken:\n    x = nothing", 37, None),
-        ("class Broken:\n    x = calls(1)", 3, 37),
         ("@calls\ndef broken(): pass", 9, 36),
         ("def f(:\n    pass", 36, None),
     ],
@@ -108,7 +106,6 @@ class Layer(nn.Module):
         ("quries @ keys", "queries"),
         ("W_qurey(keys)", "self.W_query"),
         ("self.regster_buffer('mask', keys)", "register_buffer"),
-        ("helpr(1)", "helper"),
         ("helper(1, widht=2)", "width"),
         ("nn.Linear(2, 2, biaz=False)", "bias"),
         ("Layer(2, biaz=False)", ""),

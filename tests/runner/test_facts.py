@@ -75,16 +75,13 @@ NAMED = {
     "a function of torch": "import torch\ndef softmax(x): return torch.softmax(x, -1)",
     "an import inside": "def softmax(x):\n    from torch import softmax as s\n    return s(x, -1)",
     "everything imported": "from torch import *\ndef softmax_naive(x): return softmax(x, -1)",
-    "an alias": "import torch\ns = torch.softmax\ndef softmax(x): return s(x, -1)",
     "a helper of a helper": "def a(x): return x.softmax(-1)\ndef b(x): return a(x)\n"
     "def softmax(x): return b(x)",
-    "a lambda": "a = lambda x: x.softmax(-1)\ndef softmax(x): return a(x)",
     "getattr": "import torch\ndef softmax(x): return getattr(torch, 'softmax')(x, -1)",
     "code that never runs": "def softmax(x):\n    if 0:\n        x.softmax(-1)\n    return x",
 }
 UNNAMED = {
     "a docstring": "def softmax(x):\n    'Not torch.softmax.'\n    return x",
-    "a text": "def softmax(x):\n    raise ValueError('softmax')",
     "itself": "def softmax(x, again=True): return softmax(x, False) if again else x",
     "another exercise": "def softmax(x): return x.softmax()\n"
     "def softmax_naive(x): return softmax(x)",
