@@ -13,6 +13,7 @@ from safetensors.torch import save
 
 from tensorgrade.author.recording import Recording
 from tensorgrade.course import CourseError
+from tensorgrade.exchange.cases import Case, spoken
 from tensorgrade.exchange.observation import (
     DTYPES,
     LONGEST_HEADER,
@@ -23,13 +24,15 @@ from tensorgrade.exchange.observation import (
     read_looked,
     read_observation,
     read_tries,
+    tidy,
 )
 from tensorgrade.exchange.references import References, load_references, stored_form
 from tensorgrade.exchange.stored import store, stored_path
-from tensorgrade.exchange.text import LONGEST_TEXT
+from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.traces import Trace, read_trace
 from tensorgrade.exchange.values import plain, shown, sized
 from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
+from tensorgrade.runner.step import Step
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 from tensorgrade.runner.wire import BadMessage, pack, receive, serialized, unpack
 
@@ -226,6 +229,38 @@ def test_a_tree_is_bounded_in_depth_parts_and_characters():
     for tree in (deep, [0] * (MOST_PARTS + 9), [{"text": "a" * MOST_TEXT}] * 2):
         found = reads(read_observation, tree_reply(tree), "a")
         assert "something else" in json.dumps(found.values["x0"]["json"])
+
+
+@given(JSON, st.text())
+def test_any_value_and_text_is_tidied(value, text):
+    """Depth, number and characters are bounded; printable text stays unchanged."""
+    tidied = tidy(value)
+    check_text([tidied, printable(text)])
+    json.dumps(tidied)
+    for _ in range(500):
+        value = [value]
+    assert json.dumps(tidy(value)).count("[") < 12
+    if len(text) <= LONGEST_TEXT and text.isprintable():
+        assert printable(text) == text
+
+
+X = {"x": 2}
+STEPS = [  # each with its words
+    (Step("construct", "Layer", arguments=X, options={"seed": 3}, result="object0"), "Layer(x=2)"),
+    (Step("load", on="object1", options={"weights": {"w": "object1.2.w"}}), ""),
+    (Step("mode", on="object0", options={"training": True}), ".train()"),
+    (Step("mode", on="object0", options={"training": False}), ".eval()"),
+    (Step("move", on="object0", arguments=X), "its forward(x=2) on another device"),
+    (Step("call", "f", arguments=X, options={"seed": None}), "f(x=2)"),
+    (Step("call", on="object0", path="encode", arguments=X), ".encode(x=2)"),
+    (Step("call", on="object0", arguments=X, stages=True), "its forward(x=2)"),
+]
+
+
+@pytest.mark.parametrize("step, said", STEPS)
+def test_a_step_survives_being_sent(step, said):
+    assert Step(**json.loads(json.dumps(step.encode()))) == step
+    assert spoken(Case("f", "a/1", (step,), {})) == said
 
 
 DTYPES_SENT = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()
