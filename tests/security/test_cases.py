@@ -95,18 +95,6 @@ def test_no_system_call_does_more_than_look(tmp_path):
     assert (stat.S_IMODE(found.st_mode), found.st_mtime, found.st_size) == (0o600, 1, 6)
 
 
-@pytest.mark.slow
-@needs("the sandbox")
-def test_no_process_leaves_numbers_of_hidden_cases_to_the_next(tmp_path):
-    tool = runpy.run_path(str(FILES / "page_cache.py"))
-    tool["send"]([1.0] * tool["COUNT"])
-    if not tool["read"]() or tool["read"]():
-        pytest.skip("this file system does not show which pages are cached")
-    texts = dict.fromkeys(("eve", "fay", "gil"), attack("page_cache"))
-    for key, row in graded(tmp_path, **texts).rows.items():
-        assert key[2] != "attention_scores" or "nothing yet" in row["message"], row["message"]
-
-
 # A process starts with the largest memory of the one that forks it, so this one is small.
 LARGEST = """
 import resource, subprocess, sys
