@@ -110,7 +110,7 @@ def test_trouble_costs_only_itself(tmp_path):
     )
     done = run_pytest(f"exercises/{CH1}.py", "-rA", "--attempt", folder, "--timeout", "3")
     text = said(done)
-    assert done.returncode == 1 and "looked at" in text
+    assert done.returncode == 1
     assert "It did not finish within 3 seconds" in text and "infinite loop?" in text
     assert "invalid syntax" in text and "the process that ran it ended" in text
     assert "Stack of" not in text and "Traceback" not in text
