@@ -177,12 +177,13 @@ def test_self_check_says_which_one_to_fix(judge: Judge):
 
 
 def test_beside_a_substitute_a_mistake_of_its_own_is_named_and_paid_for(judge: Judge):
-    block = verdicts(judge, CH6, BIASED | NORM_AFTER)["TransformerBlock"]
+    asked = ("LayerNorm", "TransformerBlock")
+    block = verdicts(judge, CH6, BIASED | NORM_AFTER, exercises=asked)["TransformerBlock"]
     assert block.mistakes == ("norm_after_the_sum",) and block.points == block.max_points / 2
     assert "It calls your own `LayerNorm`, which is wrong" in block.message
     # A mistake that shows in layers without loaded weights: the substitute starts like a right one.
     surplus = {"for _ in range(num_layers)": "for _ in range(num_heads)"}
-    model = verdicts(judge, CH6, NORM_AFTER | surplus)["SmallGPT"]
+    model = verdicts(judge, CH6, NORM_AFTER | surplus, explain=False)["SmallGPT"]
     assert model.mistakes == ("heads_for_layers",) and model.points == 11
 
 
