@@ -8,13 +8,14 @@ the limits on and becomes the command.
 import errno
 import math
 import os
-import signal
 import stat
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 from tensorgrade.sandbox.calls import ALLOW, EQUAL, FAIL, LOAD, NUMBER, RETURN, answer, instruction
 from tensorgrade.sandbox.lockdown import filter_calls, prctl
@@ -118,40 +119,20 @@ def measured(
 
 
 def look(pid: int, seconds: float) -> float:
-    """Megabytes of a process and its descendants; they are held still for so many seconds."""
-    begun, processes = time.monotonic(), family(pid)
-    if seconds:
-        send(signal.SIGSTOP, processes)
-    found = sum(map(share_of, processes)) * 1024 / 1e6
+    """Return the megabytes of a process and its descendants; hold them still for some seconds."""
+    begun, found, top = time.monotonic(), 0, psutil.Process(pid)
+    processes = [top, *top.children(recursive=True)]
+    for one in processes:
+        with suppress(psutil.NoSuchProcess):  # it may end while it is looked at
+            if seconds:
+                one.suspend()
+            found += one.memory_full_info().pss
     if seconds:
         time.sleep(max(0.0, begun + seconds - time.monotonic()))
-        send(signal.SIGCONT, processes)
-    return found
-
-
-def send(number: signal.Signals, processes: list[int]) -> None:
-    """Send a signal to those that are still there."""
-    for pid in processes:
-        with suppress(ProcessLookupError):
-            os.kill(pid, number)
-
-
-def family(pid: int) -> list[int]:
-    """Return a process and all its descendants."""
-    children: list[int] = []
-    with suppress(OSError):  # it may end while it is looked at
-        for task in Path(f"/proc/{pid}/task").glob("*/children"):
-            children += map(int, task.read_text().split())
-    return [pid, *(one for child in children for one in family(child))]
-
-
-def share_of(pid: int) -> int:
-    """Kibibytes of a process, what it shares with others divided among them."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+    for one in processes if seconds else ():
+        with suppress(psutil.NoSuchProcess):
+            one.resume()
+    return found / 1e6
 
 
 if __name__ == "__main__":

@@ -22,23 +22,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
 from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.scoring import judged_on
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.author.mistakes import known, told_apart
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
-from tensorgrade.course import Limits
-from tensorgrade.exchange.cases import Case
-from tensorgrade.exchange.observation import Loaded, Looked, Observation, TextFacts
 from tensorgrade.exchange.references import References, load_references
 from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.project import Project
 from tensorgrade.project import load_course as load_course
 from tensorgrade.recognition.edits import Edits, make
 from tensorgrade.sandbox.holes import examine
-from tensorgrade.sources.program import Program
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .answers.merged_mistakes import MERGED
@@ -191,27 +186,6 @@ class Verdict:
     mistakes: tuple[str, ...]
     message: str
     line: int | None
-
-
-class Answering(Lab):
-    """A lab in which every program says what a function returns for its cases."""
-
-    isolation = "none"
-
-    def __init__(
-        self, run: Callable[[list[Case]], list[Observation]], loaded: Loaded, facts: TextFacts
-    ):
-        super().__init__(None, Limits())
-        self.said, self.loaded, self.facts = run, loaded, facts
-
-    def look(self, program: Program, bugs: dict[str, str] | None = None) -> Looked:
-        return Looked(**vars(self.facts), source=program.text)
-
-    def load(self, program: Program) -> Loaded:
-        return self.loaded
-
-    def run(self, program: Program, cases: list[Case]) -> list[Observation]:
-        return self.said(cases)
 
 
 class Judge:

@@ -19,6 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 REGION = re.compile(r"(### BEGIN SOLUTION.*?### END SOLUTION)", re.DOTALL)
+KEY = ("corpus", "chapter", "exercise", "name")  # fields of an answer, columns of files
 Edits = list[tuple[str, str]]  # pieces of the solution, each with its replacement
 
 
@@ -147,18 +148,13 @@ def definitions() -> Iterator[Answer]:
         lines = ["", *text.splitlines()]
         names = row["mistakes"].split()
         yield Answer(
-            row["corpus"],
-            row["chapter"],
-            row["exercise"],
-            row["name"],
-            text,
-            row["truth"] == "right",
-            frozenset(at for at in below if lines[at].strip() in wanted),
-            frozenset(name for name in names if not name.startswith("~")),
-            frozenset(name[1:] for name in names if name.startswith("~")),
-            tuple(one for one in row["says"].split(" & ") if one),
-            row["unsays"],
-            row["until"],
+            **{field: row[field] for field in (*KEY, "unsays", "until")},
+            text=text,
+            right=row["truth"] == "right",
+            faults=frozenset(at for at in below if lines[at].strip() in wanted),
+            mistakes=frozenset(name for name in names if not name.startswith("~")),
+            also=frozenset(name[1:] for name in names if name.startswith("~")),
+            says=tuple(one for one in row["says"].split(" & ") if one),
         )
 
 
@@ -183,15 +179,12 @@ def generated() -> Iterator[Answer]:
         text = edited(source, row["exercise"], row["edits"])
         *mistakes, fact = row["name"].split("+")
         yield Answer(
-            row["corpus"],
-            row["chapter"],
-            row["exercise"],
-            row["name"],
-            text,
-            False,
-            changed_lines(source, text),
-            frozenset(mistakes),
-            frozenset(NAMES_OF_FACTS.get(fact, ())),
+            **{field: row[field] for field in KEY},
+            text=text,
+            right=False,
+            faults=changed_lines(source, text),
+            mistakes=frozenset(mistakes),
+            also=frozenset(NAMES_OF_FACTS.get(fact, ())),
         )
 
 

@@ -1,7 +1,6 @@
 """A class with honest learners and attackers in it, graded once by `tensorgrade grade`."""
 
 import ctypes
-import hashlib
 import json
 import os
 import re
@@ -11,23 +10,27 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from collections import defaultdict
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ..container import contained
-from ..support import require
+from ..support import ROOT, require
 
 collect_ignore_glob = ["files/*"]
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+FILES = Path(__file__).parent / "files"
 CHAPTER, OTHER_CHAPTER = "ch1_simplified_attention", "ch3_causal_attention"
 TOKEN = f"zq7attack{os.getpid()}"  # several runs of these tests are no business of each other
 SECRET = "SECRET-of-the-grader"
 BECOME_SUBREAPER = 36
+SHARED = Path("/proc/sysvipc/shm")  # the System V shared memory that the system has
 GRACE = 10  # seconds; no attack here finishes on its own so soon
+SUBMITTED_AT = 1_700_000_000  # seconds since 1970, the same in every classroom
+RIGHT = ("aa_right", "mm_right", "zz_right")
+HONEST = (*RIGHT, "ab_wrong", "mn_stub")
 # Every attacker's file begins with wrong answers, so that an attack that earns shows: two, because
 # to explain one takes time.
 TWO_WRONG = """
@@ -58,68 +61,72 @@ def simplified_self_attention(inputs):
 
 def attacks() -> list[str]:
     """Return the names of all attacks: files, or folders for attacks with companion files."""
-    return sorted(p.stem for p in (HERE / "files").iterdir() if not p.name.startswith("_"))
+    return sorted(path.stem for path in FILES.iterdir() if not path.name.startswith("_"))
 
 
 def attack_file(name: str) -> Path:
     """Return the file that is the submission."""
-    single = HERE / "files" / f"{name}.py"
-    return single if single.exists() else HERE / "files" / name / "attack.py"
+    single = FILES / f"{name}.py"
+    return single if single.exists() else FILES / name / "attack.py"
 
 
-@dataclass
 class Classroom:
-    """A course in a temporary folder, with the submissions for it."""
+    """A course in a folder, the submissions for it, and what came out when they were graded.
 
-    course: Path
-    submitted: Path
-    port: int = 0
-    in_container: bool = False
-    rows: dict = field(default_factory=dict)
-    lines: dict = field(default_factory=dict)
-    output: str = ""
-    out: Path = Path()
-    left: list = field(default_factory=list)
+    rows: by student, then by chapter and exercise. lines: those of `results.jsonl`, by student.
+    """
 
-    def hand_in(self, student: str, source: str, chapter: str = CHAPTER) -> Path:
-        """Write a submission; returns its folder."""
+    def __init__(self, folder: Path, port: int):
+        self.course, self.submitted, self.port = folder / "course", folder / "submitted", port
+        self.rows: dict[str, dict] = defaultdict(dict)
+        self.lines: dict[str, list[str]] = defaultdict(list)
+        self.submitted.mkdir()
+        copy_course(self.course)
+
+    def submit(self, student: str, source: str, chapter: str = CHAPTER) -> Path:
+        """Write a submission; return its folder."""
         folder = self.submitted / student / chapter
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{chapter}.py").write_text(source, encoding="utf-8")
         return folder
 
-    def hand_in_attack(self, name: str) -> None:
-        """Write an attacker's submission, and the files that go beside it."""
+    def submit_attack(self, name: str) -> None:
+        """Write an attacker's submission, and its companion files."""
         source = attack_file(name).read_text(encoding="utf-8")
-        folder = self.hand_in(name, TWO_WRONG + self.fill(source))
-        for extra in (HERE / "files" / name).glob("*.txt"):
+        folder = self.submit(name, TWO_WRONG + self.fill(source))
+        for extra in (FILES / name).glob("*.txt"):
             text = self.fill(extra.read_text(encoding="utf-8"))
             (folder / extra.name.removesuffix(".txt")).write_text(text, encoding="utf-8")
 
-    def fill(self, text: str) -> str:
-        """An attack's text with the places of this classroom put in."""
-        places = {
-            "COURSE_FOLDER": str(self.course),
-            "SUBMITTED_FOLDER": str(self.submitted),
-            "LISTENER_PORT": str(self.port),
-            "TOKEN": TOKEN,
-        }
-        for word, place in places.items():
-            text = text.replace(word, place)
-        return text
+    def submit_honest(self) -> None:
+        """Write submissions at the beginning, in the middle and at the end of the alphabet."""
+        for student in RIGHT:
+            for chapter in (CHAPTER, OTHER_CHAPTER):
+                text = (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
+                self.submit(student, text, chapter)
+        self.submit("ab_wrong", WRONG)
+        stub = (ROOT / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8")
+        self.submit("mn_stub", stub)
+        for path in self.submitted.rglob("*.py"):  # rows contain the submission time
+            os.utime(path, (SUBMITTED_AT, SUBMITTED_AT))
 
-    def grade(self, out: Path, *options: str, timeout: float = 1500) -> "Classroom":
-        """Run `tensorgrade grade`, and keep its rows by student and exercise."""
+    def fill(self, text: str) -> str:
+        """Return an attack's text with the places of this classroom put in."""
+        text = text.replace("COURSE_FOLDER", str(self.course))
+        text = text.replace("SUBMITTED_FOLDER", str(self.submitted))
+        return text.replace("LISTENER_PORT", str(self.port)).replace("TOKEN", TOKEN)
+
+    def grade(self, out: Path, *options: str, in_container: bool = False) -> None:
+        """Run `tensorgrade grade`, and keep its rows."""
         if "--isolation" not in options:
             require("the sandbox")
         command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(self.submitted)]
         command += ["--out", str(out), "--jobs", "2", *options]
         done = subprocess.run(
-            contained(command) if self.in_container else command,
+            contained(command) if in_container else command,
             cwd=self.course,
             text=True,
             capture_output=True,
-            timeout=timeout,
             errors="replace",
             env=environment(),
         )
@@ -127,18 +134,17 @@ class Classroom:
         assert done.returncode == 0, self.output[-3000:]
         for line in (out / "results.jsonl").read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            self.rows.setdefault(row["student"], {})[row["chapter"], row["exercise"]] = row
-            self.lines.setdefault(row["student"], []).append(line)
-        return self
+            self.rows[row["student"]][row["chapter"], row["exercise"]] = row
+            self.lines[row["student"]].append(line)
 
 
-def environment() -> dict:
-    """The grader's environment: a secret in it, and the engine of this checkout."""
+def environment() -> dict[str, str]:
+    """Return the grader's environment: a secret in it, and the engine of this checkout."""
     return os.environ | {"A_PASSWORD": SECRET, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
 
 
-def make_course(folder: Path) -> Path:
-    """A copy of the course with short limits."""
+def copy_course(folder: Path) -> None:
+    """Copy the course, with short limits."""
     for name in ("graders", "exercises", "solutions"):
         skipped = shutil.ignore_patterns("__pycache__", "*.ipynb")
         shutil.copytree(ROOT / name, folder / name, ignore=skipped)
@@ -147,63 +153,32 @@ def make_course(folder: Path) -> Path:
     config = re.sub(r"case_seconds=[\d.]+", "case_seconds=1", config)
     (folder / "course_config.py").write_text(config, encoding="utf-8")
     (folder / "gradebook.db").write_bytes(b"")
-    return folder
-
-
-def hand_in_honest(room: Classroom) -> None:
-    """Learners at the beginning, in the middle and at the end of the alphabet."""
-    for student in ("aa_right", "mm_right", "zz_right"):
-        for chapter in (CHAPTER, OTHER_CHAPTER):
-            text = (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
-            room.hand_in(student, text, chapter)
-    room.hand_in("ab_wrong", WRONG)
-    room.hand_in("mn_stub", (ROOT / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8"))
-    for path in room.submitted.rglob("*.py"):  # rows contain the submission time
-        os.utime(path, (HANDED_IN, HANDED_IN))
-
-
-HANDED_IN = 1_700_000_000  # seconds since 1970, the same in every classroom
-HONEST = ("aa_right", "mm_right", "zz_right", "ab_wrong", "mn_stub")
 
 
 @pytest.fixture(scope="session")
 def classroom(tmp_path_factory):
-    """Makes classrooms, each a course and an empty folder of submissions."""
+    """Makes classrooms.
 
-    def make(name: str, port: int = 0) -> Classroom:
-        folder = tmp_path_factory.mktemp(name)
-        (folder / "course").mkdir()
-        (folder / "submitted").mkdir()
-        return Classroom(make_course(folder / "course"), folder / "submitted", port)
-
-    return make
+    This process becomes the parent of all processes below whose own parent ends.
+    """
+    ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
+    return lambda name, port=0: Classroom(tmp_path_factory.mktemp(name), port)
 
 
-@pytest.fixture(scope="session")
-def undisturbed(classroom, tmp_path_factory):
-    """The honest learners, graded alone."""
-    room = classroom("undisturbed")
-    hand_in_honest(room)
-    return room.grade(tmp_path_factory.mktemp("out"), "--jobs", "1")
-
-
-@dataclass
 class Listener:
-    """Listens on a TCP port and an abstract socket, and remembers whether anybody came."""
+    """Listens on a TCP port and an abstract socket, and remembers who came."""
 
-    port: int = 0
-    callers: list = field(default_factory=list)
-
-    def listen(self) -> None:
+    def __init__(self) -> None:
         inet, abstract = socket.socket(), socket.socket(socket.AF_UNIX)
         inet.bind(("127.0.0.1", 0))
         abstract.bind("\0" + TOKEN)
-        self.port = inet.getsockname()[1]
+        self.port, self.callers = inet.getsockname()[1], []
         for line in (inet, abstract):
             line.listen()
             threading.Thread(target=self.accept, args=(line,), daemon=True).start()
 
     def accept(self, line: socket.socket) -> None:
+        """Note each caller."""
         while True:
             caller, address = line.accept()
             self.callers.append(str(address))
@@ -213,86 +188,32 @@ class Listener:
 @pytest.fixture(scope="session")
 def listener():
     """A listener that no learner's file may reach."""
-    found = Listener()
-    found.listen()
-    return found
+    return Listener()
 
 
-@pytest.fixture(scope="session")
-def attacked(classroom, listener, tmp_path_factory):
-    """Grade honest learners and all attackers in one class, and keep everything left behind."""
-    room = classroom("attacked", listener.port)
-    hand_in_honest(room)
-    for name in attacks():
-        room.hand_in_attack(name)
-    before = digest_of_tree(room.course.parent), shared_segments()
-    adopt_orphans()
-    known = own_children()
-    bystander = subprocess.Popen(["sleep", "1000"])
-    room.grade(tmp_path_factory.mktemp("out"))
-    room.left = left_behind(known | {bystander.pid})
-    room.left += [] if bystander.poll() is None else ["the bystander was killed"]
-    room.left += files_named_after_token()
-    if (digest_of_tree(room.course.parent), shared_segments()) != before:
-        room.left.append("a file of the course or of a submission, or shared memory, changed")
-    bystander.kill()
-    bystander.wait()
-    return room
+def state_of(folder: Path) -> dict[str, int | str]:
+    """Return what attackers could change: each file but the grader's bytecode, shared memory."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    files = (path for path in files if "__pycache__" not in path.parts)
+    return {str(path): hash(path.read_bytes()) for path in files} | {"": SHARED.read_text()}
 
 
-def digest_of_tree(folder: Path) -> dict[str, str]:
-    """Return every file below a folder with its content, without the grader's own bytecode."""
-    return {
-        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+def own_children() -> set[psutil.Process]:
+    """Return the processes whose parent is this one and that still run."""
+    found = psutil.Process().children()
+    return {one for one in found if one.is_running() and one.status() != psutil.STATUS_ZOMBIE}
 
 
-def adopt_orphans() -> None:
-    """Become the parent of all processes below whose own parent ends."""
-    ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
-
-
-def own_children() -> set[int]:
-    """Processes whose parent is this one and that still run."""
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
-        except OSError:
-            continue
-        if int(parent) == os.getpid() and state != "Z":
-            found.add(int(folder.name))
-    return found
-
-
-def left_behind(known: set[int]) -> list[str]:
-    """Processes that the run left. Its own helpers see its end a moment after it."""
+def left_behind(known: set[psutil.Process]) -> list[str]:
+    """Return the processes that a run left. Its own helpers see its end a moment after it."""
     deadline = time.monotonic() + GRACE
     while (left := own_children() - known) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return [f"process {pid}: {command_of(pid)}" for pid in left]
-
-
-def command_of(pid: int) -> str:
-    """The command line of a process; its number says little once it is gone."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return "has ended since"
-
-
-def shared_segments() -> str:
-    """The System V shared memory that the system has."""
-    try:
-        return Path("/proc/sysvipc/shm").read_text()
-    except OSError:
-        return ""
+    return [str(one) for one in left]
 
 
 def files_named_after_token() -> list[str]:
-    """Files that an attack made anywhere on this machine."""
+    """Return the files that an attack made anywhere on this machine."""
     places = ("/", "/tmp", "/dev/shm", "/var/tmp", "/w", str(Path.home()))
     places = [place for place in places if os.path.isdir(place)]
     return [f"{place}/{name}" for place in places for name in os.listdir(place) if TOKEN in name]

@@ -33,21 +33,6 @@ MECHANISMS = {
 LATER = {"cut a file off": 3, "call a listener": 4, "signal the server": 6}
 # A reply to `load` names functions and classes.
 TELL = "if 'ACHIEVED' in globals():\n    def tell(): pass\n"
-LIBC = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
-PEERPIDFD = 77
-ASK_STREAM = f"""
-found, size = ctypes.c_int(), ctypes.c_uint(4)
-asked = 3, 1, {PEERPIDFD}, ctypes.byref(found), ctypes.byref(size)
-if libc.getsockopt(*asked) == 0: ACHIEVED = True
-"""
-# SIGIO to any process, with values that a filter sees and the kernel does not read.
-SET_OWNER = """
-end = 3
-asked = [(72, 8), (72, 8 | 1 << 40), (72, 10), (72, 15), (16, 0x8901), (16, 0x8902)]
-owner = ctypes.byref((ctypes.c_int * 2)(1, os.getpid()))
-calls = [(n, end, ctypes.c_ulong(r), 29 if r & 255 in (8, 10) else owner) for n, r in asked]
-if 0 in [libc.syscall(*call) for call in calls]: ACHIEVED = True
-"""
 THREADS = """
 import threading, time
 threading.stack_size(1 << 16)
@@ -58,30 +43,17 @@ LOCK_MEMORY = """
 import mmap
 ACHIEVED = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x2000)
 """
-OUTLIVE = "if libc.prctl(1, 0, 0, 0, 0) == 0: ACHIEVED = True\n"
 # For each attack: a text, and the mechanisms of which any one stops it. FILE is one of the grader.
+# tests/security/files/system_calls.py tries many more calls.
 ATTACKS = {
     "read the answers": ("ACHIEVED = open(FILE).read()\n", {"files"}),
     "write a file": ("ACHIEVED = open(FILE, 'a')\n", {"files"}),
-    "make a file": ("ACHIEVED = open(FILE + '2', 'w')\n", {"files"}),
-    "list a folder": ("import os\nACHIEVED = os.listdir(os.path.dirname(FILE))\n", {"files"}),
     "open the server's memory": (
         "import os\nACHIEVED = os.open(f'/proc/{os.getppid()}/mem', os.O_RDONLY)\n",
         {"files", "capabilities"},
     ),
     "cut a file off": ("import os\nACHIEVED = [os.truncate(FILE, 0)]\n", {"files", "calls"}),
-    "link a file": ("import os\nACHIEVED = [os.link(FILE, FILE + '3')]\n", {"files", "calls"}),
     "make a file writable": ("import os\nACHIEVED = [os.chmod(FILE, 0o666)]\n", {"calls"}),
-    "change the times": ("import os\nACHIEVED = [os.utime(FILE, (1, 1))]\n", {"calls"}),
-    "give a file away": (
-        "import os\nACHIEVED = [os.chown(FILE, os.getuid(), -1)]\n",
-        {"calls"},
-    ),
-    "read attributes": ("import os\nACHIEVED = [os.listxattr(FILE)]\n", {"calls"}),
-    "lock a file of torch's": (
-        "import fcntl, torch\nACHIEVED = [fcntl.flock(open(torch.__file__), fcntl.LOCK_SH)]\n",
-        {"calls"},
-    ),
     "signal the server": (
         "import os\nACHIEVED = [os.kill(os.getppid(), 0)]\n",
         {"calls", "files"},
@@ -92,21 +64,6 @@ ATTACKS = {
         "import socket\nACHIEVED = socket.create_connection(('127.0.0.1', PORT), 1)\n",
         {"files", "calls"},
     ),
-    "leave shared memory": (
-        LIBC + "if libc.shmget(77, 4096, 0o1666) >= 0: ACHIEVED = True\n",
-        {"calls"},
-    ),
-    "hoard anonymous files": (
-        "import os\nACHIEVED = [os.memfd_create(str(n)) for n in range(20)]\n",
-        {"calls"},
-    ),
-    "be root of a namespace": (
-        LIBC + "if libc.unshare(0x10000000) == 0: ACHIEVED = True\n",
-        {"calls"},
-    ),
-    "get hold of who asks": (LIBC + ASK_STREAM, {"calls"}),
-    "have a signal sent": (LIBC + SET_OWNER, {"calls"}),
-    "outlive the server": (LIBC + OUTLIVE, {"calls"}),
     "take three gibibytes": ("import mmap\nACHIEVED = mmap.mmap(-1, 3 << 30)\n", {"limits"}),
     "open hundreds of files": (
         "import os\nACHIEVED = [os.open('/dev/null', os.O_RDONLY) for _ in range(300)]\n",

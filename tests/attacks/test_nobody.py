@@ -3,7 +3,6 @@
 `pytest -m "" tests/attacks/test_nobody.py --amount 100` sends every attack there.
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -18,13 +17,13 @@ from ..support import amount, needs
 from .conftest import (
     CHAPTER,
     HONEST,
+    RIGHT,
     SECRET,
     WRONG,
     attack_file,
     attacks,
     environment,
     files_named_after_token,
-    hand_in_honest,
 )
 
 pytestmark = [
@@ -45,15 +44,14 @@ SYSTEM = "ACHIEVED: sees ../../etc/"  # instead of other submissions
 def attacked(classroom, listener, tmp_path_factory):
     """Honest learners and attackers, graded in a container without Landlock."""
     room = classroom("contained", listener.port)
-    room.in_container = True
-    hand_in_honest(room)
+    room.submit_honest()
     for name in attacks() if amount(1) >= 100 else SENT:
-        room.hand_in_attack(name)
+        room.submit_attack(name)
     # Other copies of this course that lie open on this machine are no part of such a container.
     source = attack_file("look_for_answers").read_text(encoding="utf-8")
-    room.hand_in("look_for_answers", WRONG + room.fill(source.replace("/*/*/solutions", "/none")))
+    room.submit("look_for_answers", WRONG + room.fill(source.replace("/*/*/solutions", "/none")))
     seen = len(listener.callers)
-    room.grade(tmp_path_factory.mktemp("out"), "--jobs", "1")
+    room.grade(tmp_path_factory.mktemp("out"), "--jobs", "1", in_container=True)
     room.left = [*files_named_after_token(), *listener.callers[seen:]]
     return room
 
@@ -73,7 +71,7 @@ def test_attacks_earn_and_reach_nothing(attacked):
 
 
 def test_honest_learners_beside_them_have_their_points(attacked):
-    for student in ("aa_right", "mm_right", "zz_right"):
+    for student in RIGHT:
         assert {row["status"] for row in attacked.rows[student].values()} == {"passed"}
     assert attacked.rows["mn_stub"][CHAPTER, "softmax"]["status"] == "not_attempted"
 
@@ -82,7 +80,7 @@ def test_honest_learners_beside_them_have_their_points(attacked):
 def opened(classroom):
     """A course in a folder that every user can enter, with one submission."""
     room = classroom("opened")
-    room.hand_in("ada", "x = 1\n")
+    room.submit("ada", "x = 1\n")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         shutil.copytree(room.course, Path(folder, "course"))
@@ -90,42 +88,21 @@ def opened(classroom):
         yield Path(folder)
 
 
-def run(folder: Path, *words: str, landlock: bool = False) -> subprocess.CompletedProcess:
-    """Run tensorgrade in a container, in the course of a folder."""
-    command = [sys.executable, "-m", "tensorgrade.cli", *words]
-    return subprocess.run(
-        contained(command, landlock),
-        cwd=folder / "course",
+def test_what_everybody_can_read_is_not_graded_there(opened, tmp_path):
+    """The trial names what is open, and nothing is written."""
+    (opened / "course" / "solutions").chmod(0o700)
+    words = ["grade", "../submitted", "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        contained([sys.executable, "-m", "tensorgrade.cli", *words]),
+        cwd=opened / "course",
         env=environment(),
         capture_output=True,
         text=True,
     )
-
-
-def test_what_everybody_can_read_is_not_graded_there(opened, tmp_path):
-    """The trial names what is open, and nothing is written."""
-    (opened / "course" / "solutions").chmod(0o700)
-    done = run(opened, "grade", "../submitted", "--out", str(tmp_path / "out"))
     said = " ".join(done.stderr.split())
     assert done.returncode == 2 and "--isolation none" in said, said
     assert "read the hidden references" in said and "read files in ../submitted" in said
     assert "the solutions," not in said and not (tmp_path / "out" / "results.jsonl").exists()
-
-
-def test_without_landlock_doctor_says_what_is_open(opened):
-    report = json.loads(run(opened, "doctor", "--json").stdout)
-    assert report["isolation"] == "sandbox (nobody)"
-    assert report["holes"] == [
-        "read the hidden references",
-        "read the solutions",
-        "read the course's settings",
-        "read the gradebook",
-    ]
-
-
-def test_with_landlock_a_container_needs_no_other_user(opened):
-    report = json.loads(run(opened, "doctor", "--json", landlock=True).stdout)
-    assert report["isolation"] == "sandbox" and report["holes"] == []
 
 
 def test_an_ordinary_user_without_landlock_gets_a_sentence(opened):

@@ -8,15 +8,14 @@ import pytest
 
 from tensorgrade.attempts.lab import Lab
 from tensorgrade.course import Limits
-from tensorgrade.exchange.observation import Outcome
 from tensorgrade.runner.source import Unreadable
 from tensorgrade.sandbox import processes
 from tensorgrade.sandbox.processes import ForkServer
 from tensorgrade.sources.program import Program
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
-LIMITS = Limits(reply_bytes=1 << 20)
-SHORT = replace(LIMITS, load_seconds=3)
+LIMITS = Limits()
+SHORT = replace(LIMITS, load_seconds=2)
 ANSWER = "def softmax(x):\n    return x.softmax(-1)"
 
 
@@ -42,28 +41,6 @@ def loaded(warm, given: SubmittedFiles, limits: Limits = LIMITS):
         return lab.load(replace(program, source=source)), source
     finally:
         lab.close()
-
-
-# Texts that once crashed or stalled a parser.
-STALLS = "x = (" * 90 + "1" + ")" * 90 + "\n" + "f(\n" * 5000
-HOSTILE = {
-    "no literal": "x = {[]: 1}",
-    "a long sum": "x = " + "+".join("1" * 5000),
-    "deep": "x = " + "-" * 100_000 + "1",
-    "spaces": " " * 40_000 + "!",
-    "statements on one line": "a;" * 60_000,
-    "a lone carriage return": "x = 1\ry = 2",
-    "broken to the end": STALLS,
-}
-
-
-@pytest.mark.slow
-def test_beside_a_hostile_cell_the_answer_is_found(warm):
-    for name, cell in HOSTILE.items():
-        found, source = loaded(warm, submitted_files(notebook(cell, ANSWER)))
-        assert found.status == Outcome.LOADED and "softmax" in found.names, name
-        line = source.text.split("\n").index("def softmax(x):") + 1
-        assert source.place(line) == "cell 2, line 1", name
 
 
 @pytest.mark.slow
@@ -101,21 +78,10 @@ def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said)
 
 
 @pytest.mark.slow
-def test_a_reader_runs_nothing(warm):
-    text = "import os\nos._exit(3)\n@property\ndef softmax(x): pass"
-    given = SubmittedFiles("ada", "ch", "ch.py", text.encode())
-    looked = Lab(warm, LIMITS).look(Program("ch", given))
-    assert looked.source.text == text and looked.spans[2] == (["softmax"], 3, 4)
-
-
-@pytest.mark.slow
-def test_a_text_of_very_many_statements_is_read(warm):
-    """A whole text, and where each of them stands, is more than a reply may be."""
-    text = f"{ANSWER}\n" + "0\n" * 4000
-    limits = replace(LIMITS, reply_bytes=1 << 15)
-    given = SubmittedFiles("ada", "ch", "ch.py", text.encode())
-    lab, program = Lab(warm, limits), Program("ch", given, exercises={"softmax": ""})
-    looked = lab.look(program)
-    loaded = lab.load(replace(program, source=looked.source))
-    assert loaded.names == ("softmax",) and len(looked.spans) == 4001
-    lab.close()
+def test_a_text_of_very_many_statements_is_read_and_not_run(warm):
+    """A whole text, and where each statement is, is more than a reply may be."""
+    text = f"import os\nos._exit(3)\n{ANSWER}\n" + "0\n" * 4000
+    files = SubmittedFiles("ada", "ch", "ch.py", text.encode())
+    looked = Lab(warm, replace(LIMITS, reply_bytes=1 << 15)).look(Program("ch", files))
+    assert looked.source.text == text and len(looked.spans) == 4003
+    assert looked.spans[2] == (["softmax"], 3, 4)

@@ -1,4 +1,4 @@
-"""The page on the public API names what is public, and the version is written in one place."""
+"""Pages name what exists, the API page names what is public, and there is one version."""
 
 import re
 from importlib import import_module, metadata
@@ -10,6 +10,10 @@ import tensorgrade
 from ..support import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+ARCHITECTURE = ROOT / "docs" / "explanation" / "architecture.md"
+ENGINE = ROOT / "tensorgrade"
+FILES = re.compile(r"[\w/]+\.py\b|\b[a-z_]+(?:/[a-z_]+)*/(?=\s|`|$)")
+OUR_FILES = re.compile(r"\b(?:tests|benchmarks|docs|kit)/[\w./-]*\w")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 
 
@@ -37,8 +41,15 @@ def test_courses_settings_import_public_names_only():
 
 
 @pytest.mark.proof
-def test_pages_import_public_modules_only():
-    """Everything else may change, as the page says."""
+def test_what_pages_name_exists_and_what_they_import_is_public():
+    """Everything else may change, as the page on the API says."""
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    named = [name for name in FILES.findall(text) if not (ENGINE / name).exists()]
+    for page in (ROOT / "README.md", ROOT / "course_config.py", *(ROOT / "docs").rglob("*.md")):
+        named += OUR_FILES.findall(page.read_text(encoding="utf-8"))
+    assert named and [name for name in named if not (ROOT / name).exists()] == []
+    folders = [path.parent.name for path in ENGINE.glob("*/__init__.py")]
+    assert [folder for folder in folders if f"{folder}/" not in text] == []
     public = {name.strip("`") for name in SECTIONS if name.startswith("`")}
     for path in (ROOT / "docs").rglob("*.md"):
         text = path.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ An error while judging would end the grading of a whole class.
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import asdict
 
 import pytest
@@ -12,9 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tensorgrade.attempts.attempt import Attempt
+from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import grade
+from tensorgrade.course import Limits
+from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import (
     Loaded,
+    Looked,
     Observation,
     Outcome,
     TextFacts,
@@ -22,9 +27,9 @@ from tensorgrade.exchange.observation import (
 )
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.runner.wire import BadMessage, pack, unpack
-from tensorgrade.sources.program import Source
+from tensorgrade.sources.program import Program, Source
 
-from ..support import Answering, amount
+from ..support import amount
 
 WORDS = st.text(max_size=5)
 NUMBERS = st.integers(-5, 5) | st.just(10**400) | st.floats()
@@ -45,6 +50,25 @@ LARGE = ("ch2_self_attention", "ch4_multi_head_attention")  # a verdict on any r
 KIND = "POSITIONAL_OR_KEYWORD"
 # The stub's parts have other names here.
 TAKEN = (("first", KIND), ("second", KIND), ("third", "KEYWORD_ONLY"), ("more", "VAR_KEYWORD"))
+
+
+class Answering(Lab):
+    """A lab in which every program says what a function returns for its cases."""
+
+    isolation = "none"
+
+    def __init__(self, reply: Callable[[Case], Observation], loaded: Loaded, facts: TextFacts):
+        super().__init__(None, Limits())
+        self.reply, self.loaded, self.facts = reply, loaded, facts
+
+    def look(self, program: Program, bugs: dict[str, str] | None = None) -> Looked:
+        return Looked(**vars(self.facts), source=program.text)
+
+    def load(self, program: Program) -> Loaded:
+        return self.loaded
+
+    def run(self, program: Program, cases: list[Case]) -> list[Observation]:
+        return [*map(self.reply, cases)]
 
 
 def hostile(maker, chapter: str, names: list[str], choose) -> Attempt:
@@ -71,7 +95,7 @@ def hostile(maker, chapter: str, names: list[str], choose) -> Attempt:
 
     loaded = Loaded(names=tuple(names), parameters=dict.fromkeys(names, TAKEN))
     facts = TextFacts(changes=dict.fromkeys(references.bugs, 1))  # no text; the given code is fixed
-    lab = Answering(lambda cases: [reply(case) for case in cases], loaded, facts)
+    lab = Answering(reply, loaded, facts)
     return maker.attempt_with(lab, maker.program(chapter, Source("", "")))
 
 

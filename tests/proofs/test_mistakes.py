@@ -1,17 +1,15 @@
-"""Known mistakes, alone and together: what they cost, and which names they get."""
+"""Known mistakes, alone and together, and lost axes of one: what they cost, and their names."""
 
-from collections.abc import Callable, Iterator
-from functools import cache
-from itertools import chain, combinations, zip_longest
+import ast
+from itertools import chain, zip_longest
 from random import Random
-from typing import NamedTuple
 
 import pytest
 
 from tensorgrade.author.mistakes import known, told_apart
 from tensorgrade.recognition.edits import EditError, make
 
-from ..answers.reader import solution, twins
+from ..answers.reader import place_of, solution, twins
 from ..support import ROOT, Judge, Project, Verdict, amount, known_mistakes, some, with_mistakes
 
 pytestmark = pytest.mark.proof
@@ -106,71 +104,76 @@ def with_edits(text: str, exercise: str, names: list[str]) -> str:
         return ""
 
 
-class Sample(NamedTuple):
-    """Mistakes that can be made together: the texts with some of them, and with all."""
-
-    chapter: str
-    exercise: str
-    some: dict[tuple[str, ...], str]
-    together: str
-
-
-def samples(seed: int, count: int, size: int) -> Iterator[Sample]:
-    """Yield random sets of mistakes of random exercises, in the course's order."""
-    chance = Random(seed)
-    exercises = [
-        (chapter.name, exercise.name)
-        for chapter in PROJECT.course.chapters
-        for exercise in chapter.exercises
-        if mistakes_in(exercise.name)
-    ]
-    while count:
-        chapter, exercise = chance.choice(exercises)
-        known = mistakes_in(exercise)
-        chosen = sorted(chance.sample(known, size), key=known.index)
-        text = solution(chapter)
-        if together := with_edits(text, exercise, chosen):
-            parts = chain(*(combinations(chosen, fewer) for fewer in range(1, size)))
-            made = {names: with_edits(text, exercise, [*names]) for names in parts}
-            yield Sample(chapter, exercise, made, together)
-            count -= 1
-
-
-def complaint(points: Callable[[str, str, str], Verdict], sample: Sample) -> str:
-    """Return what contradicts the rule in one sample, empty if nothing does.
-
-    Mistakes that cancel give a right answer. If only some are named, the others change nothing
-    beside them, so no result shows their deduction.
-    """
-    where = sample.chapter, sample.exercise
-    found = points(*where, sample.together)
-    if found.points == found.max_points:
-        return ""
-    costs = {names: cost_of(points(*where, text)) for names, text in sample.some.items()}
-    alone = {names[0]: cost for names, cost in costs.items() if len(names) == 1}
-    shown = set(found.mistakes) if alone.keys() > set(found.mistakes) else set()
-    of_shown = [cost for names, cost in costs.items() if set(names) <= (shown or alone.keys())]
-    cost = cost_of(found)
-    if cost > sum(alone.values()) + TINY or cost < max(of_shown) - TINY:
-        return f"{sample.exercise}: {cost:g} for {found.mistakes}, some of them {costs}"
-    return ""
-
-
 def cost_of(verdict: Verdict) -> float:
     """Return how many points a verdict takes."""
     return verdict.max_points - verdict.points
 
 
 @pytest.mark.parametrize("size, share", [(2, 0.01), (3, 0.05)])
-def test_several_mistakes_cost_at_least_as_much_as_some_and_at_most_their_sum(
+def test_several_mistakes_cost_at_least_as_much_as_one_and_at_most_their_sum(
     judge: Judge, size: int, share: float
 ):
     """A share of the sets may break the rule: if none is named, the checks alone decide.
 
-    Sets of three are named less often than pairs.
+    Sets of three are named less often than pairs. Mistakes that cancel give a right answer. If only
+    some are named, the others change nothing beside them.
     """
-    points = cache(lambda *asked: judge(*asked, explain=False))
-    count = amount(1)
-    found = [*filter(None, (complaint(points, one) for one in samples(7 + size, count, size)))]
-    print(f"{len(found)} of {count} sets of {size} break the rule", *found, sep="\n")
-    assert len(found) <= max(1, share * count), found
+    chance, tried, broken = Random(7 + size), 0, []
+    exercises = [(one.name, e.name) for one in PROJECT.course.chapters for e in one.exercises]
+    exercises = [one for one in exercises if len(mistakes_in(one[1])) >= size]
+    for chapter, exercise in chance.choices(exercises, k=amount(1)):
+        names = mistakes_in(exercise)
+        made = sorted(chance.sample(names, size), key=names.index)
+        texts = [
+            with_edits(solution(chapter), exercise, one) for one in (*([n] for n in made), made)
+        ]
+        if not all(texts):  # two change the same piece
+            continue
+        tried += 1
+        *alone, together = (judge(chapter, exercise, text, explain=False) for text in texts)
+        costs = dict(zip(made, map(cost_of, alone), strict=True))
+        shown = [costs[name] for name in made if name in together.mistakes] or costs.values()
+        fits = max(shown) - TINY <= cost_of(together) <= sum(costs.values()) + TINY
+        broken += [] if fits or not cost_of(together) else [(together, costs)]
+    assert len(broken) <= max(1, share * tried), broken
+
+
+# The results of these exercises have no axes, or none that can be lost.
+WITHOUT = {"copy_v2_into_v1", "trace_shapes", "cross_entropy", "train_step", "trained_loss"}
+# A cache that lost one is of no use in the next call.
+IN_ERRORS = {"CachedAttention"}
+SQUEEZED = """
+
+def without_axes_of_one(result):
+    if isinstance(result, tuple):
+        return tuple(map(without_axes_of_one, result))
+    return result.squeeze() if isinstance(result, torch.Tensor) else result
+"""
+EXERCISES = [
+    (chapter.name, exercise.name)
+    for chapter in PROJECT.course.chapters
+    for exercise in chapter.exercises
+    if not exercise.like and exercise.name not in WITHOUT
+]
+
+
+def squeezed(chapter: str, exercise: str) -> str:
+    """Return the solution with `squeeze` on what the exercise's last `return` gives."""
+    text = solution(chapter)
+    first, last = place_of(text, exercise)
+    lines = text.splitlines()
+    whole = ast.parse("\n".join(lines[first:last]))
+    returns = [node for node in ast.walk(whole) if isinstance(node, ast.Return) and node.value]
+    final = max(returns, key=lambda node: node.lineno)
+    final.value = ast.Call(ast.Name("without_axes_of_one"), [final.value], [])
+    return "\n".join([*lines[:first], ast.unparse(whole), *lines[last:]]) + SQUEEZED
+
+
+@pytest.mark.parametrize("chapter, exercise", some(EXERCISES, 4))
+def test_a_result_that_loses_an_axis_of_one_loses_points(judge: Judge, chapter: str, exercise: str):
+    found = judge(chapter, exercise, squeezed(chapter, exercise))
+    assert found.points < found.max_points, found
+    if exercise not in IN_ERRORS:
+        assert found.points >= 0.5 * found.max_points, found
+        said = ("a dimension of size 1 is missing", "is a single number; a tensor of shape (1")
+        assert any(words in found.message for words in said), found

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tensorgrade.exchange.cases import Case
+from tensorgrade.recognition import dropout
 from tensorgrade.recognition.dropout import (
     DropoutBehaviour,
     chances,
@@ -15,15 +16,18 @@ from tensorgrade.recognition.dropout import (
     repeats,
 )
 
+from ..support import amount
+
 P = 0.3
 SHAPE = (2, 4, 20, 30)  # calls, batch, rows, columns
 EVERYWHERE = torch.ones(SHAPE[1:], dtype=torch.bool)
+BELOW = EVERYWHERE.tril()  # as many as causal weights have
 
 
-def drawn(seed: int, entries: torch.Tensor = EVERYWHERE) -> torch.Tensor:
+def drawn(seed: int, p: float = P, entries: torch.Tensor = EVERYWHERE) -> torch.Tensor:
     """Return the entries that right dropout keeps, as probabilities."""
     generator = torch.Generator().manual_seed(seed)
-    return chances(torch.rand(2, *entries.shape, generator=generator) >= P, entries, P)
+    return chances(torch.rand(2, *entries.shape, generator=generator) >= p, entries, p)
 
 
 def mirrored(chance):
@@ -43,27 +47,16 @@ def half_repeated(chance):
     return torch.cat((first, first), dim=-2) >= P
 
 
-KINDS = {  # each with the dimension whose slices depend on each other
-    "mirrored rows": (2, mirrored),
-    "rows moved on": (3, moved_on),
-    "half of the rows": (2, half_repeated),
-}
-
-
-def test_a_symmetric_pattern_is_reported():
-    chance = torch.rand(2, 60, 60, generator=torch.Generator().manual_seed(1))
-    kept, entries = chance >= P, torch.ones(60, 60, dtype=torch.bool)
-    assert dependence(chances(kept, entries, P), entries, P) is None
-    symmetric = kept.tril() | kept.tril(-1).mT
-    assert dependence(chances(symmetric, entries, P), entries, P) == 2
-
-
 def test_dependent_entries_are_reported_with_their_dimension():
     chance = torch.rand(SHAPE, generator=torch.Generator().manual_seed(1))
-    for kind, (dim, keep) in KINDS.items():
-        assert dependence(chances(keep(chance), EVERYWHERE, P), EVERYWHERE, P) == dim, kind
+    for keep, dim in ((mirrored, 2), (moved_on, 3), (half_repeated, 2)):
+        assert dependence(chances(keep(chance), EVERYWHERE, P), EVERYWHERE, P) == dim, keep
     for seed in range(3):
         assert dependence(drawn(seed), EVERYWHERE, P) is None
+    square = torch.ones(60, 60, dtype=torch.bool)
+    kept = torch.rand(2, 60, 60, generator=torch.Generator().manual_seed(1)) >= P
+    symmetric = kept.tril() | kept.tril(-1).mT
+    assert dependence(chances(symmetric, square, P), square, P) == 2
 
 
 def test_slices_that_lose_the_same_entries_are_reported():
@@ -103,3 +96,28 @@ def test_a_slice_that_is_never_dropped_is_noticed():
 )
 def test_each_behaviour_has_its_sentence(zeros, scale, told):
     assert told in difference(DropoutBehaviour(zeros, scale), P)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("entries", [EVERYWHERE, BELOW], ids=["everywhere", "below the diagonal"])
+def test_chance_alone_is_not_blamed(p: float, entries: torch.Tensor):
+    for seed in range(min(200, amount(2))):
+        once = drawn(seed, p, entries)
+        assert dependence(once, entries, p) is None and not is_uneven(once, entries, p)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("p", [0.1, 0.2, 0.5, 0.8])
+def test_the_rate_of_false_alarms_is_below_one_in_a_million(p: float, monkeypatch):
+    """At weaker bounds, where alarms can be counted, they are as rare as the bounds say.
+
+    Eight comparisons with a chance of 1e-10 each, and some twenty of eight deviations, make
+    less than 1e-8: a factor of a hundred is left for how well far tails are known.
+    """
+    monkeypatch.setattr(dropout, "UNLIKELY", 1e-4)
+    monkeypatch.setattr(dropout, "FAR", 4.0)  # 6e-5, both sides
+    runs = min(3000, amount(30))
+    alarms = sum(dependence(drawn(seed, p, BELOW), BELOW, p) is not None for seed in range(runs))
+    comparisons = 4 * 2 * 1e-4 + 18 * 6e-5
+    assert alarms <= 4 * comparisons * runs + 2, alarms

@@ -1,27 +1,22 @@
 """Fingerprints on disk are read back, and damaged ones count as missing."""
 
-import json
 from dataclasses import replace
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.author import call
 from tensorgrade.author.pairs import read_pairs, without_facts, write_pairs
-from tensorgrade.course import CourseError
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import CaughtError, Observation
 from tensorgrade.exchange.references import Seen
-from tensorgrade.exchange.stored import key_in, store, stored_path
+from tensorgrade.exchange.stored import key_in, store
 from tensorgrade.recognition.fingerprints import (
     Fingerprint,
     Known,
     digest_of,
     imprints_of,
-    load_fingerprints,
-    mistakes_path,
     recognize,
     stored_form,
     with_facts,
@@ -30,19 +25,6 @@ from tensorgrade.recognition.imprints import Imprint
 
 IMPRINTS = {"a/1": Imprint("x", (1.0, 2.0)), "a/2": Imprint("y", facts=("grows=True",))}
 PRINTS = [Fingerprint(("wrong",), IMPRINTS, 0.5, ("It is right.",))]
-
-
-def test_what_is_written_is_read_again_on_demand(tmp_path):
-    path = stored_path(tmp_path, "ch1", "f")
-    store(path, "key", {"fingerprints": stored_form(PRINTS)}, {})
-    with pytest.raises(CourseError, match=r"mistakes.json is missing"):
-        load_fingerprints(tmp_path, "ch1")
-    about = {"messages": {"wrong": "It is wrong."}, "prices": {"f": {"wrong": 0.5}}}
-    mistakes_path(tmp_path, "ch1").write_text(json.dumps(about), encoding="utf-8")
-    stored = load_fingerprints(tmp_path, "ch1")
-    assert stored.of("f") == PRINTS and stored.messages == {"wrong": "It is wrong."}
-    with pytest.raises(CourseError, match=r"unread.safetensors is missing"):
-        stored.of("unread")
 
 
 def test_stored_pairs_are_read_while_the_single_mistakes_give_the_same_results(tmp_path):

@@ -5,10 +5,9 @@ import torch
 
 from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.cases import run_case
-from tensorgrade.runner.loading import called_by, load_module
+from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.serve import run as run_request
 from tensorgrade.runner.step import Step
-from tensorgrade.runner.steps import gradients
 from tensorgrade.runner.wire import pack, unpack
 
 
@@ -24,16 +23,15 @@ def run(source: str, steps: list[Step], **tensors):
     return run_case(CaseRunner(loaded(source), {}, "cpu"), steps, tensors)
 
 
-def calls(x: str = "x", result: str = "result", **options) -> list[Step]:
-    """One call of `f` on `x`."""
-    return [Step("call", "f", arguments={"x": {"tensor": x}}, options=options, result=result)]
+def calls(**options) -> list[Step]:
+    """Return one call of `f` on `x`."""
+    return [Step("call", "f", arguments={"x": {"tensor": "x"}}, options=options, result="result")]
 
 
 SPECIAL = {
     "sparse": "x.to_sparse()",
     "complex": "x.to(torch.complex128)",
     "meta": "x.to('meta')",
-    "quantized": "torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)",
     "nested": "torch.nested.nested_tensor([x])",
 }
 
@@ -70,7 +68,6 @@ class M(nn.Module):
 MADE = Step("construct", "M", result="object0")
 CALL = Step("call", on="object0", arguments={"x": {"tensor": "x"}}, result="result")
 SAME = (
-    "self.inner(x)",
     "self.loss = float('nan')",  # another object, and the same number
     "self.kept = [1]",
     "self.plain = self.plain.clone()",
@@ -79,14 +76,11 @@ SAME = (
 )
 ALTERED = (
     "self.count += 1",
-    "self.count = False",
     "self.kept.append(2)",
-    "self.new = None",
     "self.long = 'short'",
     "self.inner.weight.data.add_(1)",
     "self.inner.bias = None",
     "self.mask[0] = 0",
-    "self.plain[0] = 1",
     "self.plain = self.plain.double()",
     "del self.plain",
 )
@@ -97,31 +91,6 @@ def test_an_object_that_holds_something_else_after_a_call_is_reported(does):
     header, _ = run(MODULE.replace("{does}", does), [MADE, CALL], x=torch.ones(1, 2))
     assert header["error"] is None
     assert header["facts"]["result"].get("altered", []) == ["self"] * (does in ALTERED)
-
-
-def test_the_definitions_that_one_speaks_of_are_reported():
-    text = """
-def mean(x): return x
-def unused(x): return mean(x)
-class M:
-    def go(self, x):
-        return [inner(part) for part in x], torch.mean(x)
-def inner(x): return (lambda: outer)()
-def outer(): mean
-"""
-    told = {name: called_by(loaded(text), name) for name in ("mean", "unused", "M")}
-    assert told == {"mean": [], "unused": ["mean"], "M": ["inner", "mean", "outer"]}
-
-
-def test_what_a_function_takes_is_looked_up_for_each_of_them():
-    text = "def f(width): return width\ndef g(wdth, size=2): return wdth * size\n"
-    runner = CaseRunner(loaded(text), {}, "cpu")
-    told = []
-    for name in "fgfg":
-        asked = Step("call", name, arguments={"width": 3}, result="result")
-        header, _ = run_case(runner, [asked], {})
-        told.append((header["values"]["result"]["json"], header["facts"].get("names")))
-    assert told == 2 * [(3, None), (6, None)]
 
 
 # --- settings and dtypes -------------------------------------------------------------------------
@@ -142,7 +111,6 @@ def test_gradients_switched_off_at_the_top_of_a_file_are_on_in_a_case():
 
 MIXES = {  # float32 of one's own meets a float64 input
     "a linear layer": "nn.Linear(2, 2)(x)",
-    "by index": "torch.ones(2).index_put_((torch.tensor([0]),), x[:1])",
     "filled": "x + torch.full((2,), torch.finfo(x.dtype).min)",
     "overflow": "torch.ones(2).fill_(torch.finfo(x.dtype).min) + x",
 }
@@ -166,51 +134,3 @@ def test_no_other_error_brings_the_tolerance_of_float32(does):
     text = f"def f(x):\n    if x.dtype == torch.float64:\n        {does}\n    return x\n"
     header, tensors = run(text, calls(), x=torch.ones(2).double())
     assert header["error"] is not None and not tensors
-    assert run(text, calls(), x=torch.ones(2))[0]["error"] is None
-
-
-def test_what_fails_in_both_is_reported_as_it_was_in_float64():
-    _, tensors = run("def f(x): return x * torch.nan\n", calls(), x=torch.ones(2).double())
-    assert tensors["result"].dtype == torch.float64
-    header, _ = run("def f(x): return x / y\n", calls(), x=torch.ones(2).double())
-    assert header["error"]["type"] == "NameError"
-
-
-# --- options of calls ----------------------------------------------------------------------------
-
-
-def test_scattered_tensors_cannot_be_viewed_flat():
-    header, _ = run("def f(x): return x.view(-1)\n", calls(scattered=True), x=torch.ones(2, 3))
-    assert "view size" in header["error"]["text"]
-
-
-KEPT = (
-    "def f(x, last=[None, None]):\n"
-    "    if last[0] is not x:\n        last[:] = x, x + 0\n    return last[1]\n"
-)
-
-
-@pytest.mark.parametrize("shape, kept", [((2,), True), ((3,), False)])
-def test_a_refilled_tensor_is_the_one_of_before(shape, kept):
-    steps = [*calls("old", result="first"), *calls(refilled="first")]
-    for text, result in ((KEPT, [0, 0] if kept else [1, 1]), ("def f(x): return x + 0\n", [1, 1])):
-        _, tensors = run(text, steps, x=torch.ones(2), old=torch.zeros(*shape))
-        assert tensors["result"].tolist() == result
-
-
-def test_gradients_are_torchs_bit_by_bit():
-    torch.manual_seed(0)
-    x = torch.randn(3, 4, requires_grad=True)
-    leaves, seeds = [x, torch.ones(2, requires_grad=True)], (torch.randn(3, 4), torch.randn(3))
-    theirs = torch.autograd.grad((x.exp(), x.sum(-1)), leaves, seeds, allow_unused=True)
-    for ours, other in zip(gradients((x.exp(), x.sum(-1)), seeds, leaves), theirs, strict=True):
-        assert (ours is None and other is None) or torch.equal(ours, other)
-
-
-def test_a_shape_that_differs_is_said_in_torchs_words():
-    x, seeds = torch.ones(2, 3, requires_grad=True), (torch.ones(3),)
-    with pytest.raises(RuntimeError) as ours:
-        gradients((x * 2,), seeds, [x])
-    with pytest.raises(RuntimeError) as theirs:
-        torch.autograd.grad((x * 2,), [x], seeds)
-    assert str(ours.value) == str(theirs.value)

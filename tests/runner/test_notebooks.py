@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from tensorgrade.runner.loading import load_module
-from tensorgrade.runner.reading import Cell, code_cells, extract, source_in
+from tensorgrade.runner.reading import Cell, extract, source_in
 from tensorgrade.runner.source import Unreadable
 
 
@@ -50,11 +50,6 @@ KEPT = {
         "A",
         [],
     ),
-    "what may take long": (
-        ("import torch", "A = torch.ones(3).sum", "B = float(input())", "C = -f()"),
-        "torch",
-        [],
-    ),
     "a cell that is indented": (("  def f(x):\n      return x\n\n  y = 1",), "f y", []),
     "a formula that begins with a percent sign": (
         ("value = (7\n% 4)\ndef f():\n    return (7\n% 4)",),
@@ -80,7 +75,7 @@ KEPT = {
     "a text at the margin": ((TEXT, "def bad(:\n    pass"), "good", ["bad"]),
     **{
         magic: ((f"{magic}\ndef f():\n    return 1",), "f", [])
-        for magic in ("%%time", "%%capture out", "%%timeit -n1")
+        for magic in ("%%time", "%%timeit -n1")
     },
     **{
         value: (("import torch", f"V = {value}", "def f():\n    return V"), "torch V f", [])
@@ -101,19 +96,14 @@ def test_definitions_are_kept_and_the_rest_is_not(name):
     "cell",
     [
         "%matplotlib inline",
-        "!pip install einops",
         "files = !ls",
         "x = %time 1",
         "f?",
-        "?f",
         "%%bash\nls | wc",
-        "%%html\n<b>",
         "await something()",
         "return 3",
-        "display(1)",
         "import antigravity_that_is_not_there",
         "1 +",
-        "raise SystemExit",
         "exit()",
         "\tindented = 1",
         "'''never closed",
@@ -130,40 +120,31 @@ def test_lines_are_counted_from_the_top_of_their_cell():
     assert found.place(problems[0]["error"]["line"]) == "cell 2, line 3"
 
 
-def notebook(*cells) -> str:
-    return nbformat.writes(nbformat.v4.new_notebook(cells=list(cells)))
-
-
-def test_cells_are_named_by_their_exercise_or_number():
-    answer = nbformat.v4.new_code_cell(
-        "a = 1", metadata={"nbgrader": {"solution": True, "grade_id": "softmax"}}
-    )
-    text = notebook(nbformat.v4.new_code_cell("b = 2"), nbformat.v4.new_markdown_cell("no"), answer)
-    assert [cell.name for cell in code_cells(text, "n.ipynb")] == ["1", "`softmax`"]
-
-
-def test_tags_outputs_and_metadata_mean_nothing():
-    cell = nbformat.v4.new_code_cell(
-        "def f():\n    return 1", metadata={"tags": ["skip-execution"]}
-    )
-    cell.outputs = [nbformat.v4.new_output("stream", text="def g(): return 2")]
-    text = source_in(notebook(cell).encode(), "n.ipynb").text
-    assert "def f" in text and "def g" not in text
+# Texts that once crashed or stalled a parser.
+HOSTILE = [
+    "(" * 10**5,
+    "-" * 10**5 + "1",
+    "!x\n" * 5000,
+    "if 1:\n" * 1000,
+    "x = {[]: 1}",
+    "x = 1\r y",
+    "x = " + "+".join("1" * 5000),
+    " " * 40_000 + "!",
+    "a;" * 60_000,
+    "x = (" * 90 + "1" + ")" * 90 + "\n" + "f(\n" * 5000,
+]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "not json",
-        "[]",
         "{}",
         '{"cells": 3}',
         '{"nbformat": 3, "worksheets": [{"cells": []}]}',
         '{"cells": [3]}',
         '{"cells": [{"cell_type": "code", "source": 3}]}',
         "[" * 100_000,
-        '{"cells": [{"cell_type": "code", "source": [1]}]}',
         '{"cells": [{"cell_type": "code", "metadata": 1}]}',
     ],
 )
@@ -172,30 +153,15 @@ def test_what_is_no_notebook_is_refused_with_a_sentence(text):
         source_in(text.encode("utf-8", "surrogatepass"), "n.ipynb")
 
 
-def test_a_merge_conflict_is_reported_with_its_line():
+def test_a_merge_conflict_is_reported_with_its_line_and_endless_code_refused():
     with pytest.raises(Unreadable, match=r"n\.ipynb is damaged: line 2 is not valid JSON"):
         source_in(b'{\n<<<<<<< HEAD\n"cells": []}', "n.ipynb")
-
-
-@pytest.mark.slow
-def test_endless_code_is_refused():
+    endless = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1\n" * 200_000)])
     with pytest.raises(Unreadable, match="more than"):
-        source_in(notebook(nbformat.v4.new_code_cell("x = 1\n" * 200_000)).encode(), "n.ipynb")
+        source_in(nbformat.writes(endless).encode(), "n.ipynb")
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        "(" * 10**5,
-        "-" * 10**5 + "1",
-        "!x\n" * 5000,
-        "lambda:" * 10**4 + "1",
-        "if 1:\n" * 1000,
-        "x = {[]: 1}",
-        "{[]}",
-        "x = 1\r y",
-    ],
-)
+@pytest.mark.parametrize("bad", HOSTILE, ids=lambda text: text[:9])
 def test_hostile_text_ends_soon(bad):
     assert "def f" in extract([Cell(bad, "1"), Cell("def f():\n    pass", "2")]).text
 
@@ -222,9 +188,9 @@ def cell(source: str, own: bool = True, kind: str = "code") -> dict:
     return {"cell_type": kind, "source": source, "metadata": MARKS if own else {}}
 
 
-def elsewhere(source: str, kind: str = "code") -> dict:
+def elsewhere(source: str) -> dict:
     """Return a cell that is marked as no exercise's."""
-    return cell(source, own=False, kind=kind)
+    return cell(source, own=False)
 
 
 def doubled(*cells: dict):
@@ -245,9 +211,7 @@ def doubled(*cells: dict):
         ([cell(DONE), elsewhere(SCRATCH)], "code cell 2, not from code cell 3"),
         ([elsewhere(SCRATCH), cell(DONE)], "code cell 3, not from code cell 2"),
         ([cell(STUB), elsewhere(DONE)], "code cell 3, not from code cell 2"),
-        ([elsewhere(DONE), cell(STUB)], "code cell 2, not from code cell 3"),
         ([cell(DONE), cell(SCRATCH, kind="markdown")], ""),
-        ([cell(DONE), elsewhere(SCRATCH, kind="markdown")], ""),
         ([elsewhere(SCRATCH), elsewhere(DONE)], ""),
         ([elsewhere(DONE), elsewhere(STUB)], ""),
         ([cell(DONE), elsewhere("def double(x:\n    return 0")], "cell 2, not from code cell 3"),
@@ -257,15 +221,3 @@ def test_the_definition_that_is_meant_counts(cells, place):
     result, said = doubled(*cells)
     assert result == 6
     assert place in said and bool(said) == bool(place)
-
-
-def test_an_untouched_stub_is_still_to_do():
-    with pytest.raises(NotImplementedError):
-        doubled(cell(STUB), elsewhere("double = 3"))
-
-
-def test_a_broken_definition_of_its_own_cell_is_reported():
-    content = json.dumps({"cells": [cell("def double(x:\n    return x"), elsewhere(SCRATCH)]})
-    found = source_in(content.encode(), "a.ipynb")
-    _, problems = load_module("cells", found.text, "a.ipynb")
-    assert [problem["names"] for problem in problems] == [["double"]]

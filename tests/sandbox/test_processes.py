@@ -10,6 +10,7 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +38,7 @@ from ..support import ROOT, needs
 LENGTH = struct.Struct("<Q")
 MOST = 1000
 MEGABYTE = 1 << 20
-LIMITS = Limits(file_bytes=6, processor_seconds=55, open_files=44)
+LIMITS = Limits()
 
 
 @pytest.fixture(scope="module", params=[pytest.param(True, marks=needs("the sandbox")), False])
@@ -53,20 +54,17 @@ def loaded(server: ForkServer, text: str) -> Loaded:
         return lab.try_to_load(Program("a", Source(text, "a.py")))
 
 
-def is_running(pid: int) -> bool:
-    """Return True if a process exists and has not ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def ends(pid: int) -> bool:
     """Return True if a process ends within a while."""
     deadline = time.monotonic() + 10
-    while is_running(pid) and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
         time.sleep(0.01)
-    return not is_running(pid)
+    return False
 
 
 # --- what reaches a child ------------------------------------------------------------------------
@@ -91,39 +89,6 @@ def test_a_gpu_is_seen_only_if_it_is_used_and_takes_the_bound_on_memory_away(mon
     assert bounds(LIMITS, "cpu").keys() - bounds(LIMITS, "cuda") == {"RLIMIT_AS"}
 
 
-@pytest.mark.slow
-def test_limits_reach_a_child(server):
-    with closing(server.fork()) as child:
-        deadline = time.monotonic() + 10
-        while bound(child.pid, resource.RLIMIT_CPU) != 55 and time.monotonic() < deadline:
-            time.sleep(0.01)  # it is forked before it is locked in
-        names = ("FSIZE", "CPU", "NOFILE", "CORE", "MEMLOCK")
-        found = [bound(child.pid, getattr(resource, f"RLIMIT_{name}")) for name in names]
-        assert found == [6, 55, 44, 0, 0]
-        pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[0])
-        own = pages * resource.getpagesize()  # the server's addresses, which children share
-        room = bound(child.pid, resource.RLIMIT_AS) - LIMITS.memory_bytes
-        assert own <= room < own + 64 * MEGABYTE
-
-
-def bound(pid: int, number: int) -> int:
-    """Return a limit of a process."""
-    return resource.prlimit(pid, number)[0]
-
-
-@pytest.mark.slow
-def test_environment_and_open_files_of_a_child_say_nothing(server):
-    with closing(Lab(server, LIMITS)) as lab:
-        lab.load(Program("a", Source("def f(): pass", "a.py")))
-        (channel,) = lab.running.values()
-        environment = Path(f"/proc/{server.process.pid}/environ").read_bytes().split(b"\0")
-        names = {entry.split(b"=")[0].decode() for entry in environment if entry}
-        assert names <= set(processes.ENVIRONMENT) | {"PWD", "LC_CTYPE", "HOME"}, names
-        links = [link.readlink() for link in Path(f"/proc/{channel.child.pid}/fd").iterdir()]
-        kinds = ("socket:", "/dev/null", "pipe:", "anon_inode:")
-        assert all(str(link).startswith(kinds) for link in links), links
-
-
 # --- how processes end ---------------------------------------------------------------------------
 
 
@@ -137,22 +102,6 @@ def test_a_file_that_ends_its_process_costs_no_other(server):
 
 
 @pytest.mark.slow
-def test_what_a_child_started_ends_with_it_even_if_the_child_ends_first(tmp_path):
-    """Without a sandbox; in it, a child can start nothing."""
-    told = tmp_path / "pid"
-    text = f"""
-import os, sys
-started = os.posix_spawn(sys.executable, [sys.executable, "-c", "while 1: pass"], {{}})
-open({str(told)!r}, "w").write(str(started))
-os._exit(0)
-"""
-    with ForkServer(LIMITS, locked=False) as server:
-        loaded(server, text)
-        server.fork().close()  # the server looks for children that have ended
-        assert ends(int(told.read_text()))
-
-
-@pytest.mark.slow
 def test_children_end_with_their_server_and_a_new_one_is_started(server):
     children, before = [server.fork() for _ in range(3)], server.process.pid
     os.kill(children[0].pid, signal.SIGSTOP)
@@ -163,7 +112,7 @@ def test_children_end_with_their_server_and_a_new_one_is_started(server):
         children[1].receive(5, MOST)
     assert children[1].budget.lost and not children[2].budget.lost
     assert loaded(server, "def f(): pass").names == ("f",)
-    assert is_running(server.process.pid) and server.process.pid != before
+    assert server.process.poll() is None and server.process.pid != before
     for child in children:
         child.close()
 
@@ -173,26 +122,20 @@ def test_hundreds_of_children_leave_nothing_behind(server):
     """No process, no open file, and no memory, on neither side."""
 
     def used_after(count: int) -> list[int]:
-        pid, pids = server.process.pid, []
         for _ in range(count):
             with closing(server.fork()) as child:
-                pids.append(child.pid)
-        assert all(map(ends, pids))
+                pid = child.pid
+        assert ends(pid)
         with closing(server.fork()) as child:  # the server lets go of the others before it forks
-            left = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            assert left == [str(child.pid)]
-        return [number for one in (os.getpid(), pid) for number in used_by(one)]
+            assert [one.pid for one in of_server.children()] == [child.pid]
+        both = psutil.Process(), of_server
+        return [used for one in both for used in (one.num_fds(), one.memory_info().rss)]
 
+    of_server = psutil.Process(server.process.pid)
     before = used_after(50)
-    files, memory, servers_files, servers_memory = used_after(300)
+    files, memory, servers_files, servers_memory = used_after(200)
     assert files == before[0] and servers_files <= before[2] + 1  # it may just send a handle
     assert memory - before[1] < MEGABYTE and servers_memory - before[3] < MEGABYTE
-
-
-def used_by(pid: int) -> tuple[int, int]:
-    """Return the open files and the bytes in memory of a process."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return len(os.listdir(f"/proc/{pid}/fd")), pages * resource.getpagesize()
 
 
 def test_a_server_that_cannot_start_says_why_in_one_line(monkeypatch):
@@ -294,26 +237,6 @@ def test_a_child_that_stops_is_given_up_in_time(does):
     if does == "sends slowly":
         thread.join()
     theirs.close()
-
-
-@pytest.mark.slow
-def test_children_of_one_submission_share_its_seconds():
-    """After that there is no more waiting. Time between uses of a child is free."""
-    budget = Budget(0.3)
-    child, _ = child_that_sends([LENGTH.pack(1) + b"x"])
-    child.budget = budget
-    time.sleep(0.4)
-    assert child.receive(60, MOST) == b"x" and not budget.used_up
-    child.close()
-    begun = time.monotonic()
-    for _ in range(3):
-        child, theirs = child_that_sends([], closes=False)
-        child.budget = budget
-        with pytest.raises(TimedOut):
-            child.receive(60, MOST)
-        theirs.close()
-        child.close()
-    assert budget.used_up and time.monotonic() - begun < 60
 
 
 def test_a_budget_takes_no_reply_after_one_that_does_not_fit():

@@ -1,8 +1,9 @@
-"""Checks of a course are called as data, and pytest shows each of them as a test."""
+"""Checks of a course are called as data, pytest shows each of them, and settings scale points."""
 
 import shutil
 
 import pytest
+import torch
 
 from tensorgrade.attempts.checking import checked
 from tensorgrade.attempts.lab import Lab
@@ -13,7 +14,7 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.course import Call, Check
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 
-from ..support import ROOT, run_pytest
+from ..support import ROOT, Judge, run_pytest
 
 CH1, NAME = "ch1_simplified_attention", "softmax"
 
@@ -42,8 +43,12 @@ def test_whatever_a_check_raises_is_a_result(project):
 
 @pytest.mark.slow
 def test_each_check_is_shown_with_its_sentence_under_its_file(tmp_path):
+    """A learner's conftest.py is not read."""
+    (tmp_path / "conftest.py").write_text("raise SystemExit('read')\n", encoding="utf-8")
+    shutil.copy(ROOT / "solutions" / f"{CH1}.py", tmp_path)
+
     def listed(*words):
-        done = run_pytest(*words, "--collect-only", "-q", "--attempt", "solutions", cwd=ROOT)
+        done = run_pytest(*words, "--collect-only", "-q", "--attempt", tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         return [line for line in done.stdout.splitlines() if "::" in line]
 
@@ -58,8 +63,27 @@ def test_each_check_is_shown_with_its_sentence_under_its_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_missing_file_of_a_learner_is_shown_too(tmp_path):
-    shutil.copytree(ROOT / "courses" / "tokens" / "exercises", tmp_path / "exercises")
-    (tmp_path / "exercises" / "ch1_byte_pairs.py").unlink()
-    done = run_pytest("exercises", "-q", cwd=tmp_path)
-    assert done.returncode == 1 and "exercises/ch1_byte_pairs.py" in done.stdout, done.stdout
+def test_points_in_the_settings_scale_those_of_the_checks(tmp_path):
+    """Softmax is worth 12 points, and its checks say 10; only one of 1.5 notices the mistake."""
+    for name in ("solutions", "graders", "exercises"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    config = (ROOT / "course_config.py").read_text(encoding="utf-8")
+    text = config.replace("points={}", 'points={"softmax": 12}')
+    (tmp_path / "course_config.py").write_text(text, encoding="utf-8")
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    right = (ROOT / "solutions" / f"{CH1}.py").read_text(encoding="utf-8")
+    wrong = right.replace("x - x.amax(dim=dim, keepdim=True)", "x")
+    judge = Judge(tmp_path)
+    for text, points in ((right, 12), (wrong, 10.2)):
+        found = judge(CH1, NAME, text, explain=False)
+        assert (found.points, found.max_points) == (points, 12)
+    judge.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_solutions_have_full_points_on_a_machine_with_a_gpu(device):
+    told = ("--attempt", "solutions", "--device", device, "--isolation", "none")
+    ran = run_pytest("graders/", *told, timeout=500)
+    assert ran.returncode == 0 and "439 of 439 points" in ran.stdout, ran.stdout[-2000:]

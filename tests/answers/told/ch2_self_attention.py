@@ -32,6 +32,16 @@ TOLD = {
             {"says": "attention scores", "line": "/ d_k**1/2", "public": True}),
     },
     "scaled_dot_product_attention": {
+        "wrong_values_mixed": ([(MIX, f"{MIX[:-6]}(values + keys[..., :1])")],
+            {"says": "Up to line", "line": "values + keys", "public": True}),
+        "weights_returned": ([(MIX, "return attn_weights")],
+            {"says": "attention weights", "line": "return attn_weights", "public": True}),
+        "nothing_returned": ([(MIX, MIX[7:])],
+            {"says": "is None", "line": "attn_weights @ values", "public": True}),
+        "result_not_used": ([
+            (f"attn_weights = torch.softmax(attn_scores / {ROOT}",
+             f"attn_scores / {ROOT}\n    attn_weights = torch.softmax(attn_scores"),
+        ], {"says": "effect", "line": f"    attn_scores / {ROOT}", "public": True}),
         "product_turned": ([(MIX, "return values.mT @ attn_weights.mT")],
             {"says": "0 and 1", "line": "values.mT @ attn_weights.mT"}),
         "error_in_what_it_calls": (

@@ -9,6 +9,10 @@ def sinusoidal_positions(num_tokens, d):
     pe[:, d // 2 :] = torch.cos(position * div_term)
     return pe
 """
+ROTATED = "return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
+ROTATED_AT_ONCE = """cos, sin = torch.cat((cos, cos), dim=-1), torch.cat((sin, sin), dim=-1)
+    return x + torch.cat((-second, first), dim=-1) * sin"""
+KEYS = "keys.reshape(b, m, self.num_heads, self.head_dim)"
 
 # A row a case, with its edits and what is expected.
 # fmt: off
@@ -22,6 +26,20 @@ TOLD = {
     "sinusoidal_positions": {
         "halves_in_another_form": (f"import math\n{HALVES}",
             {"names": ["sines_then_cosines"], "line": "pe[:, d // 2 :] = "}),
+    },
+    "rotate": {
+        "first_half_not_turned": ([(ROTATED, ROTATED_AT_ONCE)],
+            {"says": "Up to", "line": "x + torch.cat", "public": True}),
+    },
+    "CrossAttention": {
+        "heads_of_keys_left": ([(f"{KEYS}.transpose(1, 2)", KEYS)],
+            {"says": "must match", "line": "keys.transpose", "public": True}),
+    },
+    "online_softmax_attention": {
+        "no_block": ([("range(0, len(keys), block_size)", "range(0)")],
+            {"says": "NaN", "public": True}),
+        "divided_twice": ([("return context / total", "return context / total**2")],
+            {"says": "wrong on line", "line": "total**2", "public": True}),
     },
     "GroupedQueryAttention": {
         "group": ([("self.num_heads // self.num_kv_heads", "self.num_heads * self.num_kv_heads")],

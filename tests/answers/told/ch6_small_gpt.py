@@ -22,6 +22,10 @@ class LayerNorm(nn.Module):
 # fmt: off
 TOLD = {
     "LayerNorm": {
+        "variance_of_everything": ([(VARIANCE, "variance = x.var()")],
+            {"says": "become wrong on", "line": "variance = x.var()", "public": True}),
+        "mean_added": ([("normed = (x - mean)", "normed = (x + mean)")],
+            {"says": "mean, variance. Then", "line": "normed = ", "public": True}),
         "one_scale": ([("self.scale * normed", "self.scale[:1] * normed")],
             {"says": "column `[:, 0]`", "line": "self.scale[:1]", "public": True}),
         "in_place": ([

@@ -1,4 +1,4 @@
-"""Reading any bytes from a child gives a checked record or BadMessage."""
+"""Messages and traces: any bytes give a checked record, forged ones nothing."""
 
 import io
 import json
@@ -11,6 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
+from tensorgrade.author.recording import Recording
+from tensorgrade.course import CourseError
+from tensorgrade.exchange.cases import Case, spoken
 from tensorgrade.exchange.observation import (
     DTYPES,
     LONGEST_HEADER,
@@ -23,11 +26,18 @@ from tensorgrade.exchange.observation import (
     read_tries,
     tidy,
 )
+from tensorgrade.exchange.references import References, load_references, stored_form
+from tensorgrade.exchange.stored import store, stored_path
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
+from tensorgrade.exchange.traces import Trace, read_trace
 from tensorgrade.exchange.values import plain, shown, sized
 from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
+from tensorgrade.runner.step import Step
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
-from tensorgrade.runner.wire import BadMessage, pack, receive, unpack
+from tensorgrade.runner.wire import BadMessage, pack, receive, serialized, unpack
+
+from ..hidden import opened
+from ..support import stored_references
 
 LENGTH = struct.Struct("<Q")
 WORDS = st.text(max_size=8)
@@ -232,3 +242,99 @@ def test_any_value_and_text_is_tidied(value, text):
     assert json.dumps(tidy(value)).count("[") < 12
     if len(text) <= LONGEST_TEXT and text.isprintable():
         assert printable(text) == text
+
+
+X = {"x": 2}
+STEPS = [  # each with its words
+    (Step("construct", "Layer", arguments=X, options={"seed": 3}, result="object0"), "Layer(x=2)"),
+    (Step("load", on="object1", options={"weights": {"w": "object1.2.w"}}), ""),
+    (Step("mode", on="object0", options={"training": True}), ".train()"),
+    (Step("mode", on="object0", options={"training": False}), ".eval()"),
+    (Step("move", on="object0", arguments=X), "its forward(x=2) on another device"),
+    (Step("call", "f", arguments=X, options={"seed": None}), "f(x=2)"),
+    (Step("call", on="object0", path="encode", arguments=X), ".encode(x=2)"),
+    (Step("call", on="object0", arguments=X, stages=True), "its forward(x=2)"),
+]
+
+
+@pytest.mark.parametrize("step, said", STEPS)
+def test_a_step_survives_being_sent(step, said):
+    assert Step(**json.loads(json.dumps(step.encode()))) == step
+    assert spoken(Case("f", "a/1", (step,), {})) == said
+
+
+DTYPES_SENT = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()
+
+
+@pytest.mark.parametrize("dtype", DTYPES_SENT)
+def test_the_bytes_are_those_of_the_library(dtype):
+    made = (5 * torch.rand(2, 3)).to(getattr(torch, dtype))
+    tensors = {"b": made, "a": made[0, 0].clone(), "none": made[:0].clone()}
+    assert serialized(tensors) == save(tensors)
+
+
+def test_numbers_come_in_their_order_wherever_they_are():
+    x = torch.arange(6.0).reshape(2, 3)
+    turned = torch.complex(x, x).conj()
+    views = {"T": x.T, "gaps": x[:, ::2], "wide": x[:1].expand(4, 3), "same": x, "again": x}
+    views |= {"conj": turned, "neg": turned.imag, "grad": x.clone().requires_grad_()}
+    _, back = unpack(pack({}, views))
+    assert list(back) == sorted(views)
+    assert all(back[name].tolist() == views[name].tolist() for name in views)
+
+
+# --- traces
+
+CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"
+
+
+TOLD = {"steps": [[[1, 5], "add", [], ["x"]]], "returned": [0], "last": 4, "raised": [3]}
+TOLD |= {"failed": [], "cut": False}
+
+
+@pytest.mark.parametrize(
+    "name, forged",
+    [
+        ("steps", "long"),
+        ("steps", [[[1], "add", [0], []]]),  # made from itself
+        ("steps", [[[1], "add", [-1], []]]),
+        ("steps", [[1, "add", [], []]]),
+        ("steps", [[[1] * 9, "add", [], []]]),  # within more calls than are reported
+        ("steps", [[["1"], "add", [], []]]),
+        ("steps", [[[1], 7, [], []]]),
+        ("returned", [0, 1]),
+        ("failed", [-1]),
+        ("raised", [3, "4"]),
+        ("last", -4),
+    ],
+)
+def test_a_forged_trace_is_empty(name, forged):
+    trace = read_trace(Observation(facts={"stages": TOLD}))
+    assert (trace.returned, trace.last, trace.raised) == ((0,), 4, (3,))
+    assert (trace.stages[0].line, trace.stages[0].callers) == (1, (5,))
+    assert read_trace(Observation(facts={"stages": TOLD | {name: forged}})) == Trace()
+
+
+def test_traces_are_stored_without_lines_operations_or_a_name_of_the_code(project, tmp_path):
+    """Those of hidden cases are not stored."""
+    assert stored_references(project, CHAPTER).traces == {}
+    recording = Recording(project, CHAPTER, NAME, False)
+    case, expected = recording.references.entries[0]
+    trace = recording.traces([case])[case.id]
+    references = References(CHAPTER, False, ((case, expected),), {case.id: trace})
+    path = stored_path(tmp_path, CHAPTER, NAME)
+    store(path, "key", *stored_form(references))
+    content = b"".join(opened({path.name: path.read_bytes()}).values())
+    for word in (b"softmax", b"matmul", b"transpose", b"d_k**", b"attn_scores"):
+        assert word not in content
+    back = load_references(tmp_path, CHAPTER, [NAME]).traces[case.id]
+    assert all(stage.line == 0 and not stage.operation for stage in back.stages)
+    for one, other in zip(trace.stages, back.stages, strict=True):
+        assert one.names == other.names and torch.allclose(one.value.float(), other.value)
+
+
+@pytest.mark.parametrize("cases", [None, [{"exercise": "f", "name": "a", "id": "a"}]])
+def test_references_in_another_format_ask_for_a_build(tmp_path, cases):
+    store(stored_path(tmp_path, CHAPTER, NAME), "key", {"cases": cases}, {})
+    with pytest.raises(CourseError, match="is damaged; `tensorgrade build`"):
+        load_references(tmp_path, CHAPTER, [NAME])
