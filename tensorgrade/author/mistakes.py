@@ -25,9 +25,10 @@ from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
+from ..cells import text_in
 from ..course import CourseError, each
 from ..exchange.stored import read_part, stored_path
-from ..project import Project, import_from, text_in
+from ..project import Project, import_from
 from ..recognition.edits import EditError, Edits, make
 
 HEAD = re.compile(r"(\w+)(?: (\d+)%)?:(?: +(.*))?")
@@ -137,7 +138,7 @@ def every_mistake(project: Project) -> list[Mistake]:
     """Return the mistakes of a course: those of each exercise, and then the shared ones."""
     names = [(c.name, e.name) for c in project.course.chapters for e in c.exercises if not e.like]
     own = each(lambda name: written_in(project.grader(*name)), names)
-    return [one for some in [*own, *each(shared_mistakes, [project])] for one in some]
+    return [one for some in (*own, *each(shared_mistakes, [project])) for one in some]
 
 
 def known(project: Project, exercise: str) -> list[Mistake]:

@@ -18,22 +18,19 @@ def build(
         list[str] | None,
         typer.Argument(help="Chapters to build, or exercises of them; without names, all."),
     ] = None,
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="Also build pairs of mistakes, as for a release.")
-    ] = False,
 ) -> None:
     """Build stubs, references, fingerprints and notebooks."""
     from rich.console import Console
 
+    from ..author.building import build as run
     from ..author.building import last_line
-    from ..author.terminal import build_shown
     from ..project import find_project
 
     project = find_project()
     print_errors(commands_in_the_way(project.root))
     again = "Finished exercises are written; the same command builds the rest."
     with interruptible(again):
-        print_errors(build_shown(project, names or (), pairs, Console(highlight=False)))
+        print_errors(run(project, names or (), True, Console(highlight=False)))
     typer.echo(last_line(project, names or ()))
 
 
@@ -44,7 +41,7 @@ def author() -> None:
 
     root = find_project().root
     typer.echo("Building everything, then each file that you save. Press Ctrl-C to stop.")
-    from ..author.terminal import author as run  # this import is slow
+    from ..author.building import author as run  # this import is slow
 
     with interruptible("Files that you saved before are built."):
         run(root)

@@ -8,7 +8,6 @@ import sys
 import zipfile
 from importlib.metadata import metadata
 from itertools import pairwise
-from pathlib import Path
 from shutil import copytree
 
 import pytest
@@ -107,14 +106,11 @@ def test_its_requirements_name_its_wheel_and_pin_what_it_asks_for(files):
 
 
 @pytest.mark.slow
-def test_the_zip_is_packed_and_the_same_each_time(kit, tmp_path):
+def test_the_zip_is_the_same_each_time(kit, tmp_path):
     unpacked(tmp_path)
-    written = (tmp_path / "kit.zip").read_bytes()
-    assert written == (kit.parent / "kit.zip").read_bytes()
+    assert (tmp_path / "kit.zip").read_bytes() == (kit.parent / "kit.zip").read_bytes()
     with zipfile.ZipFile(tmp_path / "kit.zip") as archive:
-        packed = [one for one in archive.infolist() if one.file_size]
-    assert {one.compress_type for one in packed} == {zipfile.ZIP_DEFLATED}
-    assert sum(one.compress_size for one in packed) < sum(one.file_size for one in packed)
+        assert {one.compress_type for one in archive.infolist()} == {zipfile.ZIP_DEFLATED}
     full = cli("bundle", "--out", "/dev/full/kit.zip")
     assert full.returncode == 2 and "Traceback" not in full.stderr
 
@@ -179,40 +175,22 @@ def test_it_works_on_its_own(project, kit, tmp_path):
 
 # --- containers and workflows -----------------------------------------------------------------
 
-KNOWN_STEPS = ("apt-get update ", "pip install ", "tensorgrade build", "chmod -R ")
-
-
-def steps(dockerfile: Path) -> list[tuple[str, str]]:
-    """Return (instruction, arguments) of a Dockerfile, without comments and line breaks."""
-    text = re.sub(r"\\\n\s*", " ", dockerfile.read_text(encoding="utf-8"))
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in lines]
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whose", ["learner", "instructor"])
-def test_a_container_is_made_of_files_that_are_there_by_known_steps(kit, whose):
+def test_a_container_is_made_of_files_that_are_there(kit, whose):
     place = (kit if whose == "learner" else ROOT) / ".devcontainer"
     build = json.loads((place / "devcontainer.json").read_text(encoding="utf-8"))["build"]
     context = (place / build["context"]).resolve()
-    seen = steps(place / build["dockerfile"])
-    assert seen[0][0] == "FROM"
-    assert {step for step, _ in seen} <= {"FROM", "ARG", "WORKDIR", "COPY", "RUN", "CMD"}
-    copied = {path for step, rest in seen if step == "COPY" for path in rest.split()[:-1]}
-    assert all((context / path).exists() for path in copied)
-    runs = [rest for step, rest in seen if step == "RUN"]
-    assert runs and all(rest.startswith(KNOWN_STEPS) for rest in runs)
-    asked = [file for rest in runs for file in re.findall(r" -[cr] (\S+)", rest)]
-    assert asked and all((context / file).is_file() for file in asked)
-    assert copied == {"."} or copied.issuperset(asked)
-    ignored = context / ".dockerignore"
-    if ignored.exists():
-        assert not set(asked) & set(ignored.read_text(encoding="utf-8").split())
-    closed = [re.findall(r"^chmod -R \S+ (.+)", rest) for rest in runs]
-    paths = [path for found in closed for told in found for path in told.split()]
-    assert all((context / path).exists() for path in paths) and bool(paths) == (context == ROOT)
-    program, name = json.loads(seen[-1][1])
-    assert seen[-1][0] == "CMD" and program == "tensorgrade" and cli(name, "--help").returncode == 0
+    steps = re.sub(r"\\\n\s*", " ", (place / build["dockerfile"]).read_text(encoding="utf-8"))
+    copied = " ".join(re.findall(r"^COPY (.+) \S+$", steps, re.MULTILINE)).split()
+    asked = re.findall(r" -[cr] (\S+)", steps)
+    closed = " ".join(re.findall(r"chmod -R \S+ (.+)", steps)).split()
+    assert asked and bool(closed) == (context == ROOT)
+    assert all((context / path).exists() for path in [*copied, *asked, *closed])
+    assert copied == ["."] or {*copied}.issuperset(asked)
+    (command,) = re.findall(r"^CMD (.+)", steps, re.MULTILINE)
+    assert cli(json.loads(command)[1], "--help").returncode == 0
 
 
 @pytest.mark.slow
@@ -221,13 +199,11 @@ def test_the_workflow_of_repositories_made_of_the_kit_finds_what_it_needs(kit):
     (workflow,) = re.findall(r"^```yaml.*?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (job,) = yaml.safe_load(workflow)["jobs"].values()
     runs = [step["run"] for step in job["steps"] if "run" in step]
-    torch, *runs = runs
-    assert torch.startswith("pip install -c .setup/constraints.txt torch --extra-index-url")
-    assert runs == [
+    assert runs[0].startswith("pip install -c .setup/constraints.txt torch --extra-index-url")
+    assert runs[1:] == [
         "pip install -c .setup/constraints.txt -r .setup/requirements.txt",
         "pytest exercises/",
     ]
-    needed = (".setup/constraints.txt", ".setup/requirements.txt", "pyproject.toml", "exercises")
-    assert all((kit / name).exists() for name in needed)
+    assert all((kit / f".setup/{name}.txt").exists() for name in ("constraints", "requirements"))
     (python,) = [s["with"]["python-version"] for s in job["steps"] if "python-version" in str(s)]
     assert metadata("tensorgrade")["Requires-Python"] == f">={python}"
