@@ -43,20 +43,34 @@ SECONDS_BETWEEN_LOOKS = 0.1
 WRITTEN = ("*_config.py", "solutions/**/*.py", "graders/**/*.py", "exercises/given/*/*.py")
 
 
-def build(project: Project, names: Collection[str], pairs: bool, console: Console) -> list[str]:
-    """Write the files that are missing or were made from something else. Return the errors.
+def build(project: Project, names: Collection[str], pairs: bool, console: Console) -> bool:
+    """Write the files that are missing or outdated. Return True if there was no error.
 
     names: build only these chapters, and those of these exercises; all if it is empty. pairs: False
     to leave out pairs of mistakes, which take minutes. console: gets a line for every file that was
-    written, and for every copy of answers that would have been lost. Raise CourseError for an
-    unknown name, or if the sources cannot be read.
+    written, for every copy of answers that would have been lost, and for every error.
     """
     torch.set_num_threads(1)  # cases are small, and forking a process that has threads can hang
     gc.freeze()  # otherwise every garbage collection scans all imported modules
-    chapters = chapters_with(project, names)
+    files, said = Files(project, console), "✓ All derived files are fresh."
+    try:
+        chapters = chapters_with(project, names)
+        wrong = build_files(files, chapters, pairs)
+        if names:
+            built = ", ".join(chapter.name for chapter in chapters)
+            said = f"✓ {built}: fresh. Other chapters were not built."
+    except CourseError as error:  # the sources cannot be read
+        wrong = str(error).splitlines()
+    for line in [f"✗ {error}" for error in dict.fromkeys(wrong)] or [said]:
+        files.say(line)
+    return not wrong
+
+
+def build_files(files: "Files", chapters: list[Chapter], pairs: bool) -> list[str]:
+    """Build some chapters. Return the errors. Raise CourseError if the sources cannot be read."""
+    project, course = files.project, files.project.course
     if wrong := course_errors(project, chapters):
         return wrong
-    course, files = project.course, Files(project, console)
     files.write(project.exercises / "course.json", course.public_json().encode())
     if (own := project.graders / FILE).exists():
         files.write(project.exercises / FILE, own.read_bytes())
@@ -67,7 +81,7 @@ def build(project: Project, names: Collection[str], pairs: bool, console: Consol
     recordings, made = recordings_of(project, chapters), built_path(project.graders)
     sources = {one.name: sources_of(project.root, course, one.name) for one in chapters}
     if wrong := record_all([one for one in recordings if is_due(one, pairs)], pairs, files):
-        return list(dict.fromkeys(wrong))
+        return wrong
     write_changed(made, with_chapters(project.graders, sources))
     for chapter in chapters:
         for path, content in handout_files(project, chapter):
@@ -95,9 +109,9 @@ class Files:
         self.project, self.console = project, console
         self.paths: list[Path] = []
 
-    def say(self, what: str, path: Path) -> None:
-        """Print a line about a file."""
-        line = f"{what} {path.relative_to(self.project.root)}"
+    def say(self, what: str, path: Path | None = None) -> None:
+        """Print a line, which may end in a path."""
+        line = f"{what} {path.relative_to(self.project.root)}" if path else what
         self.console.print(escape(line), soft_wrap=True)
 
     def write(self, path: Path, content: bytes) -> None:
@@ -231,9 +245,6 @@ def record(recording: Recording, pairs: bool) -> list[str]:
     return []
 
 
-# --- what is said at the end ------------------------------------------------------------------
-
-
 def left_out_everywhere(project: Project) -> list[str]:
     """Return a sentence for each shared mistake that the hidden cases of no exercise tell apart."""
     names = project.course.exercise_names
@@ -244,14 +255,6 @@ def left_out_everywhere(project: Project) -> list[str]:
         for name, place in {one.name: one.place for one in shared_mistakes(project)}.items()
         if name not in kept
     ]
-
-
-def last_line(project: Project, names: Collection[str]) -> str:
-    """Return the last line of a build without problems. names: as in `build`."""
-    if not names:
-        return "All derived files are fresh."
-    built = ", ".join(one.name for one in chapters_with(project, names))
-    return f"{built}: fresh. Other chapters were not built."
 
 
 # --- a build on every save --------------------------------------------------------------------
@@ -291,17 +294,13 @@ def build_and_say(root: Path, changed: list[Path]) -> None:
     begun, console = time.monotonic(), Console(highlight=False)
     for path in changed:
         console.print(f"[bold]{escape(str(path.relative_to(root)))}[/bold] was saved")
-    project = Project(root)
+    project, names = Project(root), set[str]()
     try:
-        names = concerned(project, changed)
-        wrong = [f"✗ {error}" for error in build(project, names, False, console)]
-        said = wrong or [f"✓ {last_line(project, names)}"]
-    except CourseError as error:  # the sources cannot be read
-        said = [f"✗ {line}" for line in str(error).splitlines()]
+        with suppress(CourseError):  # the build reports it
+            names = concerned(project, changed)
+        build(project, names, False, console)
     except KeyboardInterrupt:  # the parent process was interrupted as well and reports it
         os._exit(130)
-    for line in said:
-        console.print(escape(line), soft_wrap=True)
     console.print(f"[dim]{time.monotonic() - begun:.1f} s; waiting for the next save[/dim]")
 
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 import torch
 
-from ..cells import Cell, marked, read_lesson
+from ..cells import marked, read_lesson
 from ..course import Call, Chapter, CourseError, Exercise
 from ..exchange.cases import Case
 from ..exchange.text import LONGEST_MESSAGE
@@ -46,8 +46,7 @@ def course_errors(project: Project, chapters: Sequence[Chapter]) -> list[str]:
     found = [GUESSABLE] if (project.course.seed or 0) < SMALLEST_SEED else []
     found += mistake_errors(mistakes)
     for chapter in chapters:
-        cells = read_lesson(project.solution(chapter.name))
-        found += chapter_errors(project, chapter, cells)
+        found += chapter_errors(project, chapter)
         for exercise in chapter.exercises:
             found += file_errors(project, chapter.name, exercise, own)
     return list(dict.fromkeys(found))
@@ -72,10 +71,11 @@ def mistake_errors(mistakes: list[Mistake]) -> Iterator[str]:
             )
 
 
-def chapter_errors(project: Project, chapter: Chapter, cells: list[Cell]) -> list[str]:
+def chapter_errors(project: Project, chapter: Chapter) -> list[str]:
     """Return the problems in a chapter's lesson."""
-    path, written = project.solution(chapter.name), marked(cells, "exercise")
-    text = path.read_text(encoding="utf-8")
+    path = project.solution(chapter.name)
+    cells, text = read_lesson(path), path.read_text(encoding="utf-8")
+    written = marked(cells, "exercise")
     found = [f"{path}: no formula can have {one} in it" for one in unknown_commands(text)]
     strange = [name for name in marked(cells, "hints") if name not in written]
     found += [f"{path}: there are hints for {name}, which is not an exercise" for name in strange]

@@ -27,7 +27,7 @@ from ..course import Chapter, CourseError
 from ..exchange.stored import refuse_missing, stored_path
 from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, write_file
 from ..judging.course_checks import FILE
-from ..project import Project, load_course
+from ..project import Project
 from ..views.lessons import lessons_page
 from .lessons import PICTURE, given_code, lesson_of, right_code, stub_text
 
@@ -180,14 +180,14 @@ class Names:
 
 def files_of_kit(project: Project) -> dict[str, bytes]:
     """Return the kit's files by their path in the zip."""
-    root, course = project.root, load_course(project.exercises)
+    root, course = project.root, project.course
     files = contents(root, files_below(project.exercises))
-    for chapter in project.course.chapters:
+    for chapter in course.chapters:
         stub = stub_text(lesson_of(project, chapter)).encode()
         files[f"exercises/{chapter.name}.py"] = stub
         files[f"{OWN_FOLDER}/originals/{chapter.name}.py"] = stub  # for `tensorgrade reset`
         files[f"notebooks/{chapter.name}.ipynb"] = released_notebook(project, chapter.name)
-    if project.course.solutions_in_kit:
+    if course.solutions_in_kit:
         files |= files_of_solutions(project)
     wheel, files_of_engine = engine_wheel()
     files[f"{SETUP}/{wheel}"] = zipped(files_of_engine)
@@ -281,12 +281,11 @@ def write_kit(project: Project, out: Path) -> int:
 
     Raise CourseError if the course is not built.
     """
-    if not (project.exercises / "course.json").exists():
-        raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
-    refuse_unbuilt(project.graders, project.course, [c.name for c in project.course.chapters])
-    for chapter in project.course.chapters:
-        for exercise in chapter.exercises:
-            refuse_missing(stored_path(project.exercises, chapter.name, exercise.name))
+    folder, chapters = project.exercises, project.course.chapters
+    refuse_unbuilt(project.graders, project.course, [chapter.name for chapter in chapters])
+    recorded = [stored_path(folder, c.name, e.name) for c in chapters for e in c.exercises]
+    for path in (folder / "course.json", *recorded):
+        refuse_missing(path)
     return write_zip(out, files_of_kit(project), f"{out.stem}/")
 
 

@@ -23,15 +23,15 @@ def build(
     from rich.console import Console
 
     from ..author.building import build as run
-    from ..author.building import last_line
     from ..project import find_project
 
     project = find_project()
     print_errors(commands_in_the_way(project.root))
     again = "Finished exercises are written; the same command builds the rest."
     with interruptible(again):
-        print_errors(run(project, names or (), True, Console(highlight=False)))
-    typer.echo(last_line(project, names or ()))
+        is_built = run(project, names or (), True, Console(highlight=False))
+    if not is_built:
+        raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=AUTHORS)

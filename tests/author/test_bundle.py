@@ -1,7 +1,6 @@
-"""The learner's kit: complete, usable on its own, and free of everything hidden, by content."""
+"""The learner's kit: complete, and nothing hidden in it. engine/test_packaged.py installs one."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -15,16 +14,8 @@ import yaml
 
 from ..hidden import found_in, opened, secrets_of
 from ..kits import unpacked
-from ..support import MODULES, ROOT, cli
+from ..support import ROOT, cli
 
-# Runs a module without the finder of an editable install, which would fill gaps in the kit.
-ALONE = """
-import runpy, sys
-sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
-sys.argv = sys.argv[1:]
-runpy.run_module(sys.argv[0], run_name="__main__")
-"""
-PROGRAM = MODULES["tensorgrade"]
 # How many pieces of each kind there are at least, so that the search is for something.
 AT_LEAST = {
     "solutions": 40,
@@ -146,31 +137,6 @@ def test_what_programs_leave_behind_is_not_in_it(small_course, tmp_path):
     paths = [path for path in unpacked(tmp_path, course).rglob("*") if path.is_file()]
     (kept,) = [path for path in paths if path.read_bytes() == b"left behind"]
     assert kept.name == "devcontainer.json"
-
-
-@pytest.mark.slow
-def test_it_works_on_its_own(project, kit, tmp_path):
-    folder = copytree(kit, tmp_path / "kit")
-    (wheel,) = folder.glob(".setup/*.whl")
-    zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
-    installed = str(tmp_path / "installed")
-    environment = os.environ | {"PYTHONPATH": installed, "PYTHONDONTWRITEBYTECODE": "1"}
-
-    def run(*command):
-        command = [sys.executable, "-c", ALONE, *command]
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-
-    fresh = run("pytest", "exercises")
-    assert fresh.returncode == 1 and "to do" in fresh.stdout and "Traceback" not in fresh.stdout
-    for chapter in project.course.chapters:
-        source = project.solution(chapter.name).read_text("utf-8")
-        (folder / "exercises" / f"{chapter.name}.py").write_text(source, "utf-8")
-    solved = run("pytest", "exercises")
-    assert solved.returncode == 0, solved.stdout
-    assert "hint 1" in run(PROGRAM, "hint", "softmax").stdout
-    assert "there is no course_config.py" in run(PROGRAM, "build").stderr
-    listed = run(PROGRAM, "--help").stdout
-    assert "watch" in listed and "For instructors" not in listed and "For authors" not in listed
 
 
 # --- containers and workflows -----------------------------------------------------------------
