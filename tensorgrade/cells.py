@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .course import CourseError
 
-MARKER = re.compile(r"^# ?%%(.*)\n", re.MULTILINE)  # the line above each cell of a lesson
+MARKER = re.compile(r"^# ?%%(.*)\n?", re.MULTILINE)  # the line above each cell of a lesson
 MARKS = re.compile(
     r'(?: \[markdown\])?(?: +(?:points=\d+(?:\.\d+)?|ending=true|(?!points)\w+="\w+"))*\s*'
 )
@@ -27,17 +27,13 @@ class Cell:
 
 
 def read_lesson(path: Path) -> list[Cell]:
-    """Return the cells of a chapter's literate source. Raises CourseError if it has no such form.
+    """Return the cells of a chapter's literate source. Raises CourseError if it is not one.
 
     Text and the code of experiments are in comments.
     """
-    if not path.exists():
-        known = (other.stem for other in sorted(path.parent.glob("*.py")))
-        behind = next((one for one in known if path.stem.startswith(one)), "")
-        meant = f'; is a comma missing behind "{behind}"?' if behind else ""
-        raise CourseError(f"{path} is missing{meant}")
     above, *parts = MARKER.split(text_in(path))
-    cells, line = [], 1 + above.count("\n")
+    has_code = re.search(r"^[^#\s]", above, re.MULTILINE)
+    cells, line = [Cell(above.strip("\n"))] if has_code else [], 1 + above.count("\n")
     for head, body in zip(parts[::2], parts[1::2], strict=True):
         if not MARKS.fullmatch(head):
             raise CourseError(
@@ -59,9 +55,14 @@ def marked(cells: Iterable[Cell], mark: str) -> dict[str, Cell]:
 
 
 def text_in(path: Path) -> str:
-    """Return the text of a file of the course. Raises CourseError if it is not UTF-8."""
+    """Return the text of a file of the course. Raises CourseError if it is missing or not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        known = (other.stem for other in sorted(path.parent.glob("*.py")))
+        behind = next((one for one in known if path.stem.startswith(one)), "")
+        meant = f'; is a comma missing behind "{behind}"?' if behind else ""
+        raise CourseError(f"{path} is missing{meant}") from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise CourseError(f"{path}:{line}: this is not UTF-8; save the file in UTF-8") from None

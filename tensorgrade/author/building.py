@@ -83,13 +83,13 @@ def build_files(files: "Files", chapters: list[Chapter], pairs: bool) -> list[st
     if wrong := record_all([one for one in recordings if is_due(one, pairs)], pairs, files):
         return wrong
     write_changed(made, with_chapters(project.graders, sources))
+    is_whole = len(chapters) == len(course.chapters)
+    if is_whole:
+        files.delete_others([made, *(one.path for one in recordings)])
     for chapter in chapters:
         for path, content in handout_files(project, chapter):
             files.write(path, content)
-    if len(chapters) < len(course.chapters):
-        return []
-    files.delete_others([made, *(one.path for one in recordings)])
-    return [*left_out_everywhere(project), *files.strays()]
+    return [*left_out_everywhere(project), *files.strays()] if is_whole else []
 
 
 def chapters_with(project: Project, names: Collection[str]) -> list[Chapter]:

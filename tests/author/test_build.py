@@ -119,7 +119,7 @@ def test_named_exercises_are_built_alone_and_a_slip_elsewhere_does_not_matter(co
     assert "there is no cases(draw)" in refused(course)
     edit(course, f"graders/{OTHER}/{other.name}", "def case_s(", "def cases(")
     assert f"exercises/{OTHER}.py" in build(course)
-    assert "there is no scald; there is scaled" in refused(course, "scald")
+    assert "no exercise is named scald; there is scaled" in refused(course, "scald")
     edit(course, COUNTS, "def cases(", "def case_s(")
     assert "word_counts" in refused(course, "scaled"), "it is built with the same chapter"
 
