@@ -36,7 +36,7 @@ SLIPS = {
         ('"Every entry is multiplied.", ', "", "*:13: a check has no sentence, the line that"),
         ("normal(*", "__import__('torch').randn(*", "*:6: cases(draw) uses random numbers that"),
         ("x=normal(*shape)", "x=normal(shape)", "*:9: normal((4,),): pass sizes as separate"),
-        ("normal(*shape)", "__import__('torch').eye('4')", "*:9: TypeError: eye() received an"),
+        ("normal(*shape)", "__import__('torch').eye('4')", "*:9: TypeError: eye(): argument"),
         ("x * factor -> x + f", "of any shape -> x + f", "there 0 times, between ### BEGIN"),
         ("x * factor -> x + f", "t -> f", "'t' is there 2 times, between ### BEGIN"),
         ("    return [case", "    [case", "*: TypeError: 'NoneType' object is not iterable"),
