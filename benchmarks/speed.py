@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT))
 
 from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.author.mistakes import told_apart  # noqa: E402
-from tensorgrade.author.sample import TROUBLE, assemble, choose  # noqa: E402
+from tensorgrade.author.sample import TROUBLE, invented_file  # noqa: E402
 from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.instructor.channels import write_channel  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
@@ -231,10 +231,9 @@ def autograde(asked: argparse.Namespace) -> None:
 
 def texts(chapter: str) -> list[str]:
     """Return different submissions of a chapter: solutions, known mistakes and stubs, mixed."""
-    chance, exercises = random.Random(1), PROJECT.course.chapter(chapter).exercises
+    chance, asked = random.Random(1), PROJECT.course.chapter(chapter)
     skills = [chance.random() for _ in range(KINDS)]
-    made = [[choose(PROJECT, e.name, skill, chance) for e in exercises] for skill in skills]
-    return [assemble(PROJECT, chapter, choices) for choices in made]
+    return [invented_file(PROJECT, asked, skill, chance) for skill in skills]
 
 
 def clock(work: Callable[[], object]) -> float:

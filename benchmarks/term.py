@@ -28,7 +28,7 @@ from zoneinfo import ZoneInfo
 import nbformat
 from openpyxl import load_workbook
 
-from tensorgrade.author.sample import assemble, choose, student_name
+from tensorgrade.author.sample import invented_file, student_name
 from tensorgrade.instructor.people import safe
 from tensorgrade.instructor.results import Results, rows_of
 from tensorgrade.project import Project
@@ -89,9 +89,8 @@ class Term:
 
     def file(self, learner: str, chapter: str, skill: float) -> bytes:
         """Return a learner's file: some exercises right, some with known mistakes, some empty."""
-        exercises = self.project.course.chapter(chapter).exercises
-        choices = [choose(self.project, one.name, skill, self.random) for one in exercises]
-        return f"{assemble(self.project, chapter, choices)}\n# {learner}\n".encode()
+        asked = self.project.course.chapter(chapter)
+        return f"{invented_file(self.project, asked, skill, self.random)}\n# {learner}\n".encode()
 
     def submit(self, chapter: str, learners: list[str], skill: float = 0.5, days: int = 0) -> None:
         """Let learners submit a chapter, every fourth one up to two days late, and collect it."""

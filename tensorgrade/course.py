@@ -155,8 +155,6 @@ class Limits:
 
 
 ISOLATIONS = ("sandbox", "none")
-# Levels of earlier versions, which a course_config.py may still name; they mean the sandbox.
-OLD_LEVELS = ("full", "namespaces", "landlock", "uid")
 
 
 @dataclass(frozen=True)
@@ -179,8 +177,8 @@ class Scheme:
 
     def complaints(self, chapters: list[str]) -> list[str]:
         """Return the errors in these settings, one sentence each."""
-        found = [f"no chapter is named {name}" for name in self.weights if name not in chapters]
-        found += [f"no chapter is named {name}" for name in self.bonus if name not in chapters]
+        named = (*self.weights, *self.bonus)
+        found = [f"no chapter is named {name}" for name in named if name not in chapters]
         found += [f"the weight of {n} is negative" for n, w in self.weights.items() if w < 0]
         counted = len(chapters) - len(set(self.bonus))
         if self.drop_lowest < 0:
@@ -201,10 +199,10 @@ class Scheme:
 class Rules:
     """What an instructor may set, and a course has.
 
-    limits: for learner code. isolation: one of ISOLATIONS, how hidden graders run it; or one of
-    OLD_LEVELS. packages: the packages that learners may import in addition to torch, by their pip
-    names. submit_as: what `tensorgrade submit` writes, one of SUBMIT_AS: a zip of all files, a
-    folder of them to upload one by one, or a zip with a folder for each chapter.
+    limits: for learner code. isolation: one of ISOLATIONS, how hidden graders run it. packages: the
+    packages that learners may import in addition to torch, by their pip names. submit_as: what
+    `tensorgrade submit` writes, one of SUBMIT_AS: a zip of all files, a folder of them to upload
+    one by one, or a zip with a folder for each chapter.
     `course.json` does not contain the other ones: lateness: deadlines, and the deductions for late
     work. scheme: the rule for grades, if there is one. solutions_in_kit: put the solutions into the
     kit.

@@ -11,19 +11,17 @@ import importlib
 import re
 import runpy
 import sys
-from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from math import isfinite
+from functools import cached_property, lru_cache
+from math import inf
 from pathlib import Path
 from traceback import extract_tb
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
+from .cells import Cell, marked, read_lesson, text_in
 from .course import (
     ISOLATIONS,
-    OLD_LEVELS,
     SUBMIT_AS,
     Chapter,
     Check,
@@ -39,14 +37,8 @@ if TYPE_CHECKING:  # which imports torch
     from .sources.program import Program
 
 CONFIG = "course_config.py"
-TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
-EXERCISE = re.compile(r"^# %%.*\bexercise=\"(\w+)\".*", re.MULTILINE)
-# A cell of lesson text with an exercise's hints, or with the chapter's ending.
-TOLD = re.compile(
-    r"^# %%.*\b(?:hints=\"(\w+)\"|ending=true).*\n((?:#(?! ?%%).*\n?)*)", re.MULTILINE
-)
+TITLE = re.compile(r"^# (.+)", re.MULTILINE)
 HINT = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
-LIKE, POINTS = re.compile(r'\blike="(\w*)"'), re.compile(r"\bpoints=(\d+(?:\.\d+)?)\b")
 
 
 @dataclass(frozen=True)
@@ -55,8 +47,8 @@ class Project:
 
     root: Path
 
-    def __reduce__(self) -> tuple:  # a copy in another process reads the files again
-        return Project, (self.root,)
+    def __reduce__(self) -> tuple:  # another process reads the files again, once
+        return project_at, (self.root,)
 
     @cached_property
     def course(self) -> Course:
@@ -103,6 +95,12 @@ class Project:
         return import_from(self.graders, f"{chapter}.{like or exercise}")
 
 
+@lru_cache(maxsize=2)
+def project_at(root: Path) -> Project:
+    """Return the one project of a root, for copies from another process."""
+    return Project(root)
+
+
 def find_project(start: Path | None = None) -> Project:
     """Return the project around a folder. Raises CourseError if there is none."""
     start = (start or Path.cwd()).resolve()
@@ -144,12 +142,14 @@ def load_config(path: Path) -> Course:
 def resolve(settings: Settings, root: Path) -> Course:
     """Combine the settings with the data in the files below the root. Raises CourseError."""
     refuse_wrong_settings(settings)
-    lessons = {name: exercise_cells(root, name) for name in settings.chapters}
-    written = [exercise for cells in lessons.values() for exercise in cells]
-    for twice in (name for name, times in Counter(written).items() if times > 1):
-        where = (chapter for chapter, cells in lessons.items() if twice in cells)
-        raise CourseError(f"two exercises are named {twice}, in {' and '.join(where)}")
-    if strange := sorted({*settings.points, *settings.off} - {*written}):
+    lessons = {n: read_lesson(root / "solutions" / f"{n}.py") for n in settings.chapters}
+    chapter_of: dict[str, str] = {}
+    for name, cells in lessons.items():
+        for exercise in (one.marks["exercise"] for one in cells if "exercise" in one.marks):
+            if other := chapter_of.get(exercise):
+                raise CourseError(f"two exercises are named {exercise}, in {other} and {name}")
+            chapter_of[exercise] = name
+    if strange := sorted({*settings.points, *settings.off} - chapter_of.keys()):
         raise CourseError(f"{CONFIG} names {strange[0]}, which is not an exercise")
     chapters = each(lambda name: read_chapter(root, name, settings, lessons[name]), lessons)
     rules = {one.name: getattr(settings, one.name) for one in fields(Rules)}
@@ -168,90 +168,61 @@ def refuse_wrong_settings(settings: Settings) -> None:
     chapters = list(settings.chapters)
     if twice := [name for name in chapters if chapters.count(name) > 1]:
         raise CourseError(f"{CONFIG} lists the chapter {twice[0]} twice")
-    if wrong := settings.lateness.complaints(chapters):
-        raise CourseError(f"lateness in {CONFIG}: {'; '.join(wrong)}")
-    if settings.submit_as not in SUBMIT_AS:
-        raise CourseError(f"submit_as in {CONFIG} must be one of {', '.join(SUBMIT_AS)}")
-    if settings.isolation not in (*ISOLATIONS, *OLD_LEVELS):
-        raise CourseError(f"isolation in {CONFIG} must be one of {', '.join(ISOLATIONS)}")
-    if settings.scheme and (wrong := settings.scheme.complaints(chapters)):
-        raise CourseError(f"scheme in {CONFIG}: {'; '.join(wrong)}")
+    for name, allowed in (("submit_as", SUBMIT_AS), ("isolation", ISOLATIONS)):
+        if getattr(settings, name) not in allowed:
+            raise CourseError(f"{name} in {CONFIG} must be one of {', '.join(allowed)}")
+    for name, rule in (("lateness", settings.lateness), ("scheme", settings.scheme)):
+        if rule and (wrong := rule.complaints(chapters)):
+            raise CourseError(f"{name} in {CONFIG}: {'; '.join(wrong)}")
 
 
-def exercise_cells(root: Path, chapter: str) -> list[str]:
-    """Return the exercises in a lesson, also those that are off. Raises CourseError."""
-    lesson = root / "solutions" / f"{chapter}.py"
-    if not lesson.exists():
-        known = (path.stem for path in sorted(lesson.parent.glob("*.py")))
-        behind = next((one for one in known if chapter.startswith(one)), "")
-        meant = f'; is a comma missing behind "{behind}"?' if behind else ""
-        raise CourseError(f"{lesson} is missing{meant}")
-    return EXERCISE.findall(text_in(lesson))
-
-
-def read_chapter(root: Path, name: str, settings: Settings, cells: Collection[str]) -> Chapter:
+def read_chapter(root: Path, name: str, settings: Settings, cells: list[Cell]) -> Chapter:
     """Read a chapter: its title and exercises from the lesson, their checks from the graders."""
     lesson, graders = root / "solutions" / f"{name}.py", root / "graders"
-    text = text_in(lesson)
-    title = TITLE.search(text)
+    exercises, hints = marked(cells, "exercise"), marked(cells, "hints")
+    title = next(filter(None, (TITLE.search(cell.source) for cell in cells if cell.is_text)), None)
     if title is None:
         raise CourseError(f"{lesson} has no heading (`# # …`) to take the chapter's title from")
     for path in sorted((graders / name).glob("*.py")):
-        if path.stem not in cells:
+        if path.stem not in exercises:
             raise CourseError(f"{path} judges an exercise that {lesson} does not have")
-    parameters, hints = parameters_in(syntax_of(lesson)), hints_in(text)
+    parameters = parameters_in(syntax_of(lesson))
 
-    def read(cell: re.Match) -> Exercise:
-        exercise = cell[1]
-        like, points = given_in(lesson, cell, cells)
+    def read(exercise: str) -> Exercise:
+        like, points = given_in(lesson, exercises, exercise)
         checks = read_checks(graders, name, like or exercise)
         total = round(sum(one.points for one in checks), 6)
         most = points_of(exercise, settings.points.get(exercise, points or total))
         own = {n: asked for n, asked in parameters.items() if n.split(".")[0] == exercise}
         if total != most:
             checks = tuple(replace(one, points=one.points * most / total) for one in checks)
-        return Exercise(exercise, most, hints.get(exercise, ()), own, checks, like)
+        items = HINT.split(hints[exercise].source) if exercise in hints else ()
+        told = tuple(filter(None, (" ".join(item.split()) for item in items)))
+        return Exercise(exercise, most, told, own, checks, like)
 
-    taught = (cell for cell in EXERCISE.finditer(text) if cell[1] not in settings.off)
-    exercises = tuple(each(read, taught))
-    _, *ending = hints.get("", [""])
-    due = settings.lateness.shown_deadline(name)
-    return Chapter(name, title[1], exercises, " ".join(ending), due)
-
-
-def hints_in(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the items of each exercise's numbered list of hints, each on one line.
-
-    The text of the chapter's ending is under "", its heading apart.
-
-    >>> hints_in('# %% [markdown] hints="area"\\n# 1. Look at\\n#    the axes.\\n# 2. Sum.\\n')
-    {'area': ('Look at the axes.', 'Sum.')}
-    """
-    found = {}
-    for name, cell in TOLD.findall(text):
-        said = re.sub("^# ?", "", cell, flags=re.MULTILINE)
-        items = HINT.split(said) if name else said.split("\n", 1)
-        found[name] = tuple(filter(None, (" ".join(item.split()) for item in items)))
-    return found
+    taught = tuple(each(read, (one for one in exercises if one not in settings.off)))
+    endings = [one.source.partition("\n")[2] for one in marked(cells, "ending").values()]
+    ending, due = " ".join("".join(endings).split()), settings.lateness.shown_deadline(name)
+    return Chapter(name, title[1], taught, ending, due)
 
 
-def given_in(lesson: Path, cell: re.Match, exercises: Collection[str]) -> tuple[str, float]:
+def given_in(lesson: Path, cells: dict[str, Cell], exercise: str) -> tuple[str, float]:
     """Return the exercise whose checks judge a find-the-bug exercise, and its points.
 
-    Return ("", 0) for other exercises. cell: the line that starts the exercise's cell. Raises
-    CourseError if one of the two is missing or wrong.
+    Return ("", 0) for other exercises. cells: of all exercises. Raises CourseError if one of the
+    two is missing or wrong.
     """
-    like, points = LIKE.search(cell[0]), POINTS.search(cell[0])
-    if not like and not points:
-        return "", 0
-    if not like or not points:
-        place = f"{lesson}:{cell.string[: cell.start()].count(chr(10)) + 1}"
-        raise CourseError(f'{place}: a find-the-bug exercise needs both, `like="other" points=4`')
-    if like[1] not in exercises or like[1] == cell[1]:
+    cell = cells[exercise]
+    like, points = cell.marks.get("like", ""), cell.marks.get("points", "")
+    if bool(like) != bool(points):
         raise CourseError(
-            f"{lesson}: {cell[1]} is like {like[1]}, which is no exercise of the lesson"
+            f'{lesson}:{cell.line}: a find-the-bug exercise needs both, `like="other" points=4`'
         )
-    return like[1], float(points[1])
+    if like and (like not in cells or like == exercise):
+        raise CourseError(
+            f"{lesson}: {exercise} is like {like}, which is no exercise of the lesson"
+        )
+    return like, float(points or 0)
 
 
 def read_checks(graders: Path, chapter: str, exercise: str) -> tuple[Check, ...]:
@@ -272,10 +243,8 @@ def read_checks(graders: Path, chapter: str, exercise: str) -> tuple[Check, ...]
 
 def points_of(exercise: str, wanted: object) -> float:
     """Return an exercise's points with the digits of a verdict. Raises CourseError if not > 0."""
-    if not isinstance(wanted, int | float) or not isfinite(wanted):
-        raise CourseError(f"{CONFIG} gives {wanted!r} points to {exercise}; give it a number")
-    if wanted <= 0:
-        raise CourseError(f"{CONFIG} gives {wanted:g} points to {exercise}; give it some")
+    if not isinstance(wanted, int | float) or not 0 < wanted < inf:
+        raise CourseError(f"{CONFIG} gives {wanted!r} points to {exercise}; give it more than 0")
     points = round(wanted, 6)
     return int(points) if points == int(points) else points
 
@@ -326,15 +295,6 @@ def import_from(folder: Path, module: str) -> ModuleType:
 def package_of(folder: Path) -> str:
     """Return the package name for a folder's modules."""
     return f"graders_{hashlib.sha256(bytes(folder.resolve())).hexdigest()[:12]}"
-
-
-def text_in(path: Path) -> str:
-    """Return the text of a file of the course. Raises CourseError if it is not UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise CourseError(f"{path}:{line}: this is not UTF-8; save the file in UTF-8") from None
 
 
 def syntax_of(path: Path) -> ast.Module:

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from safetensors.torch import load
 
-from tensorgrade.author.lessons import lesson_of, read_script
+from tensorgrade.author.lessons import given_code, right_code
 from tensorgrade.author.mistakes import every_mistake
+from tensorgrade.cells import marked, read_lesson
 from tensorgrade.exchange.stored import PART, SUFFIX, unpacked_part
 from tensorgrade.project import Project
 
@@ -32,11 +33,10 @@ def solution_lines(project: Project) -> set[str]:
     """Return telling lines of the solutions; of a find-the-bug exercise, those that differ."""
     found = set()
     for chapter in project.course.chapters:
-        given = lesson_of(project, chapter).exercises
-        for name, cell in read_script(project.solution(chapter.name)).exercises.items():
-            given_code = given[name].metadata.get("given", "")
-            shown = {line.strip() for line in given_code.splitlines()}
-            for region in re.findall(r"### BEGIN SOLUTION(.*?)### END", cell.source, re.DOTALL):
+        for cell in marked(read_lesson(project.solution(chapter.name)), "exercise").values():
+            shown = {line.strip() for line in given_code(cell.source).splitlines()}
+            right = right_code(cell.source)
+            for region in re.findall(r"### BEGIN SOLUTION(.*?)### END", right, re.DOTALL):
                 lines = {line.strip() for line in region.splitlines() if len(line.strip()) > 24}
                 found |= lines - shown
     return found

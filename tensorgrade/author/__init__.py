@@ -307,26 +307,22 @@ def shown(name: str, *steps: Step, **settings: Any) -> WrittenCase:
 def cases_of(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
     """Return the cases in an exercise's grader file, for graders or for learners.
 
-    They are drawn on the first call and cached in the project.
+    They are drawn on the first call and cached in the project. A find-the-bug exercise has those of
+    another one.
     """
     if (names := (chapter, exercise, hidden)) not in project.drawn:
-        project.drawn[names] = drawn_cases(project, *names)
-    return [*project.drawn[names]]
-
-
-def drawn_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
-    """Draw the cases of an exercise. A find-the-bug exercise has those of another one."""
-    seed = (project.course.seed if hidden else None) or PUBLIC_SEED
-    written = project.grader(chapter, exercise).cases(Sizes(exercise, hidden, seed))
-    kept = [one for one in written if not (hidden and one.settings.get("shown"))]
-    cases = [one.recorded(exercise, seed, hidden) for one in kept]
-    like = project.course.chapter(chapter).exercise(exercise).like
-    return [with_name(one, like, exercise) for one in cases] if like else cases
+        seed = (project.course.seed if hidden else None) or PUBLIC_SEED
+        written = project.grader(chapter, exercise).cases(Sizes(exercise, hidden, seed))
+        kept = [one for one in written if not (hidden and one.settings.get("shown"))]
+        cases = [one.recorded(exercise, seed, hidden) for one in kept]
+        like = project.course.chapter(chapter).exercise(exercise).like
+        project.drawn[names] = [with_name(one, like, exercise) for one in cases]
+    return project.drawn[names]
 
 
 def with_name(case: Case, old: str, new: str) -> Case:
-    """Return a case whose steps name another definition."""
-    steps = (replace(one, name=new) if one.name == old else one for one in case.steps)
+    """Return a case whose steps name another definition. old: "" if they name the right one."""
+    steps = (replace(one, name=new) if old and one.name == old else one for one in case.steps)
     return replace(case, steps=tuple(steps))
 
 

@@ -6,13 +6,19 @@ an interrupted build keeps the finished ones.
 
 import gc
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Collection, Iterator
 from concurrent.futures import BrokenExecutor, as_completed
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 
 import torch
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..built import built_path, sources_of, with_chapters
 from ..course import Chapter, CourseError
@@ -25,35 +31,46 @@ from ..processes import side_by_side
 from ..project import Project
 from ..recognition.fingerprints import mistakes_path
 from ..recognition.fingerprints import stored_form as stored_fingerprints
-from ..views.words import plural
 from .errors import course_errors
 from .handouts import CHECKS, handout_files
-from .keys import key_of, texts_of
 from .lessons import lesson_of, stub_text
 from .mistakes import known, shared_mistakes, told_apart
 from .pairs import singles_of, with_pairs
 from .recording import Recording, recordings_of
 
-# A progress callback: the exercise, the number of runs done, and the total number of runs.
-Tell = Callable[[str, int, int], object]
-Say = Callable[[str], object]
-IN_WORKER: list[Project] = []  # the project of a worker process
+FORKS = sys.platform == "linux"
+SECONDS_BETWEEN_LOOKS = 0.1
+WRITTEN = ("*_config.py", "solutions/**/*.py", "graders/**/*.py", "exercises/given/*/*.py")
 
 
-def build(project: Project, names: Collection[str], pairs: bool, tell: Tell, say: Say) -> list[str]:
-    """Write the files that are missing or were made from something else. Return the errors.
+def build(project: Project, names: Collection[str], pairs: bool, console: Console) -> bool:
+    """Write the files that are missing or outdated. Return True if there was no error.
 
-    names: build only these chapters, and those of these exercises; all if it is empty. pairs: make
-    pairs of mistakes even if they are many. say: called with a line for every file that was
-    written, and for every copy of answers that would have been lost. Raise CourseError for an
-    unknown name.
+    names: build only these chapters, and those of these exercises; all if it is empty. pairs: False
+    to leave out pairs of mistakes, which take minutes. console: gets a line for every file that was
+    written, for every copy of answers that would have been lost, and for every error.
     """
     torch.set_num_threads(1)  # cases are small, and forking a process that has threads can hang
     gc.freeze()  # otherwise every garbage collection scans all imported modules
-    chapters = chapters_with(project, names)
+    files, said = Files(project, console), "✓ All derived files are fresh."
+    try:
+        chapters = chapters_with(project, names)
+        wrong = build_files(files, chapters, pairs)
+        if names:
+            built = ", ".join(chapter.name for chapter in chapters)
+            said = f"✓ {built}: fresh. Other chapters were not built."
+    except CourseError as error:  # the sources cannot be read
+        wrong = str(error).splitlines()
+    for line in [f"✗ {error}" for error in dict.fromkeys(wrong)] or [said]:
+        files.say(line)
+    return not wrong
+
+
+def build_files(files: "Files", chapters: list[Chapter], pairs: bool) -> list[str]:
+    """Build some chapters. Return the errors. Raise CourseError if the sources cannot be read."""
+    project, course = files.project, files.project.course
     if wrong := course_errors(project, chapters):
         return wrong
-    course, files = project.course, Files(project, say)
     files.write(project.exercises / "course.json", course.public_json().encode())
     if (own := project.graders / FILE).exists():
         files.write(project.exercises / FILE, own.read_bytes())
@@ -63,9 +80,8 @@ def build(project: Project, names: Collection[str], pairs: bool, tell: Tell, say
             files.write(path, content)
     recordings, made = recordings_of(project, chapters), built_path(project.graders)
     sources = {one.name: sources_of(project.root, course, one.name) for one in chapters}
-    due = [one for one in recordings if is_due(one, pairs)]
-    if wrong := record_all(project, due, pairs, tell, say):
-        return list(dict.fromkeys(wrong))
+    if wrong := record_all([one for one in recordings if is_due(one, pairs)], pairs, files):
+        return wrong
     write_changed(made, with_chapters(project.graders, sources))
     is_whole = len(chapters) == len(course.chapters)
     if is_whole:
@@ -73,10 +89,7 @@ def build(project: Project, names: Collection[str], pairs: bool, tell: Tell, say
     for chapter in chapters:
         for path, content in handout_files(project, chapter):
             files.write(path, content)
-    wrong = list(solved_stubs(recordings))
-    if is_whole:
-        wrong += [*left_out_everywhere(project), *strays(project, files.paths)]
-    return wrong
+    return [*left_out_everywhere(project), *files.strays()] if is_whole else []
 
 
 def chapters_with(project: Project, names: Collection[str]) -> list[Chapter]:
@@ -84,28 +97,28 @@ def chapters_with(project: Project, names: Collection[str]) -> list[Chapter]:
 
     Raise CourseError for an unknown name.
     """
-    chapters = project.course.chapters
-    named = {one.name: {one.name, *(e.name for e in one.exercises)} for one in chapters}
-    every = set().union(*named.values())
-    for name in names:
-        if name not in every:
-            close = get_close_matches(name, every) or named
-            raise CourseError(f"there is no {name}; there is {', '.join(close)}")
-    return [one for one in chapters if not names or named[one.name] & set(names)]
+    course = project.course
+    asked = [course.chapter_called(name) or course.exercise(name)[0] for name in names]
+    return [one for one in course.chapters if not names or one in asked]
 
 
 class Files:
     """The files of a build. paths: those that it wrote or left unchanged."""
 
-    def __init__(self, project: Project, say: Say):
-        self.project, self.say = project, say
+    def __init__(self, project: Project, console: Console):
+        self.project, self.console = project, console
         self.paths: list[Path] = []
+
+    def say(self, what: str, path: Path | None = None) -> None:
+        """Print a line, which may end in a path."""
+        line = f"{what} {path.relative_to(self.project.root)}" if path else what
+        self.console.print(escape(line), soft_wrap=True)
 
     def write(self, path: Path, content: bytes) -> None:
         """Write a file if it changed."""
         self.paths.append(path)
         if write_changed(path, content):
-            self.say(f"wrote {path.relative_to(self.project.root)}")
+            self.say("wrote", path)
 
     def write_stub(self, chapter: Chapter) -> None:
         """Write a chapter's stub, and its original. Keep a copy of answers that it replaces."""
@@ -114,8 +127,8 @@ class Files:
         original = original_of(root, chapter.name)
         built = [content, *([original.read_bytes()] if original.is_file() else [])]
         if path.is_file() and path.read_bytes() not in built:
-            kept = keep_copy(root, path).relative_to(root)
-            self.say(f"{path.name} was changed here or is older; a copy is kept: {kept}")
+            kept = keep_copy(root, path)
+            self.say(f"{path.name} was changed here or is older; a copy is kept:", kept)
         self.write(path, content)
         write_changed(original, content)
 
@@ -125,7 +138,21 @@ class Files:
             for path in sorted((folder / "references").rglob("*")):
                 if path.is_file() and path not in recorded and path not in self.paths:
                     path.unlink()
-                    self.say(f"deleted {path.relative_to(self.project.root)}")
+                    self.say("deleted", path)
+
+    def strays(self) -> list[str]:
+        """Return a message for each stray file or folder.
+
+        These are unexpected files in the folders of exercises and solutions, and handed-out folders
+        of chapters that no longer exist. Other nbgrader assignments are left alone. Files of
+        editors and test runs may be there.
+        """
+        project, root = self.project, self.project.root
+        known = {*self.paths, *(project.solution(one.name) for one in project.course.chapters)}
+        places = [*project.exercises.glob("[!.]*"), *(root / "solutions").glob("[!.]*")]
+        stray = [p for p in places if p.is_file() and p.suffix != ".pyc" and p not in known]
+        stray += [path.parent for path in root.glob(f"source/*/{CHECKS}") if path not in known]
+        return [f"{path.relative_to(root)} does not belong there" for path in sorted(stray)]
 
 
 def write_changed(path: Path, content: bytes) -> bool:
@@ -139,13 +166,12 @@ def write_changed(path: Path, content: bytes) -> bool:
 
 def mistakes_files(project: Project, chapter: Chapter) -> Iterator[tuple[Path, bytes]]:
     """Yield the files with messages and prices of a chapter's mistakes, one for each side."""
-    by_exercise = {one.name: known(project, one.name) for one in chapter.exercises}
-    every = [one for some in by_exercise.values() for one in some]
-    prices = {
-        name: {one.name: one.price for one in some if one.price is not None}
-        for name, some in by_exercise.items()
-    }
-    about = {"messages": {one.name: one.message for one in every}, "prices": prices}
+    mistakes = [(one.name, m) for one in chapter.exercises for m in known(project, one.name)]
+    prices: dict[str, dict[str, float]] = {one.name: {} for one in chapter.exercises}
+    for exercise, one in mistakes:
+        if one.price is not None:
+            prices[exercise][one.name] = one.price
+    about = {"messages": {one.name: one.message for _, one in mistakes}, "prices": prices}
     for folder in (project.graders, project.exercises):
         yield mistakes_path(folder, chapter.name), f"{json.dumps(about, indent=1)}\n".encode()
 
@@ -154,10 +180,9 @@ def mistakes_files(project: Project, chapter: Chapter) -> Iterator[tuple[Path, b
 
 
 def is_due(recording: Recording, pairs: bool) -> bool:
-    """Return True if a recording is missing, damaged or outdated, or lacks the requested pairs."""
-    if key_in(recording.path) != key_of(recording):
-        return True
-    return pairs and not recording.hidden and not has_pairs(recording)
+    """Return True if a recording is missing, damaged or outdated, or lacks the pairs asked for."""
+    is_stored = key_in(recording.path) == recording.key
+    return not is_stored or (pairs and not recording.hidden and not has_pairs(recording))
 
 
 def has_pairs(recording: Recording) -> bool:
@@ -167,58 +192,41 @@ def has_pairs(recording: Recording) -> bool:
     return False
 
 
-def record_all(
-    project: Project, due: list[Recording], pairs: bool, tell: Tell, say: Say
-) -> list[str]:
-    """Record exercises side by side, the longest first. Return the errors."""
-    runs = {one: runs_of(one, pairs) for one in due}
-    done, wrong = 0, []
-    with side_by_side(None, enter, project, warm=True) as pool:
-        running = {
-            pool.submit(record_there, one.chapter, one.exercise, one.hidden, pairs): one
-            for one in sorted(due, key=lambda one: -runs[one])
-        }
-        for future in as_completed(running):
+def record_all(due: list[Recording], pairs: bool, files: Files) -> list[str]:
+    """Record exercises side by side, the longest first. Return the errors.
+
+    The bar on a terminal is redrawn for each one and not by a thread: a process with threads cannot
+    be forked.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    hidden = not files.console.is_terminal
+    bar = Progress(
+        *columns, console=files.console, auto_refresh=False, transient=True, disable=hidden
+    )
+    wrong: list[str] = []
+    with side_by_side(None, torch.set_num_threads, 1, warm=True) as pool, bar:
+        longest_first = sorted(due, key=lambda one: -len(one.mistakes) * len(one.cases))
+        running = {pool.submit(record, one, pairs): one for one in longest_first}
+        for future in bar.track(as_completed(running), len(running), description="recording"):
             one = running[future]
-            done += runs[one]
-            tell(one.exercise, done, sum(runs.values()))
             try:
                 found = future.result()
             except BrokenExecutor:
                 why = "a known mistake in it, or in one built at the same time, ended the process"
                 found = [f"{one.lesson}: {one.exercise}: {why}"]
             if not found:
-                say(f"wrote {one.path.relative_to(project.root)}")
+                files.say("wrote", one.path)
             wrong += found
     return wrong
-
-
-def runs_of(recording: Recording, pairs: bool) -> int:
-    """Return the number of runs that a recording takes, for the display of progress."""
-    versions = len(recording.mistakes)
-    if pairs and not recording.hidden:
-        versions += len(recording.mistakes) ** 2 // 2
-    return (versions + 1) * len(recording.cases)
-
-
-def enter(project: Project) -> None:
-    """Set the project of a worker process."""
-    torch.set_num_threads(1)
-    IN_WORKER.append(project)
-
-
-def record_there(chapter: str, exercise: str, hidden: bool, pairs: bool) -> list[str]:
-    """Record an exercise and a side of the worker's project."""
-    return record(Recording(IN_WORKER[0], chapter, exercise, hidden), pairs)
 
 
 def record(recording: Recording, pairs: bool) -> list[str]:
     """Record an exercise and a side into its file. Return the errors, one sentence each.
 
-    pairs: make pairs of mistakes even if they are many.
+    pairs: as in `build`.
     """
     try:
-        texts_of(recording)  # before it runs
+        _ = recording.texts  # before it runs: authors save other files meanwhile
         found = singles_of(recording)
         prints, has_all = found.all[1:], True
         if not recording.hidden:  # grading makes the pair that it needs
@@ -228,7 +236,7 @@ def record(recording: Recording, pairs: bool) -> list[str]:
         if recording.hidden:  # the solution with the edits of its mistakes, for grading
             edits = {name: one.edits for name, one in recording.mistakes.items()}
             parts["sources"] = {"text": recording.source, "edits": edits}
-        store(recording.path, key_of(recording), parts, tensors)
+        store(recording.path, recording.key, parts, tensors)
     except CourseError as error:
         return str(error).splitlines()
     except Exception as error:  # raised by the course's own code, such as a signature
@@ -237,61 +245,67 @@ def record(recording: Recording, pairs: bool) -> list[str]:
     return []
 
 
-# --- what is said at the end ------------------------------------------------------------------
-
-
-def solved_stubs(recordings: list[Recording]) -> Iterator[str]:
-    """Yield a message for each exercise whose stub does not raise NotImplementedError."""
-    for one in (one for one in recordings if not one.hidden and not one.bugs):
-        stub = (one.project.exercises / f"{one.chapter}.py").read_text(encoding="utf-8")
-        _, seen = one.run(stub, one.cases)
-        if any(not o.error or o.error.type != "NotImplementedError" for o in seen):
-            yield f"{one.lesson}: the stub of {one.exercise} is solved already"
-
-
 def left_out_everywhere(project: Project) -> list[str]:
     """Return a sentence for each shared mistake that the hidden cases of no exercise tell apart."""
     names = project.course.exercise_names
     kept = {one.name for name in names for one in told_apart(project, name)}
     return [
-        f"{place}: {name} is left out everywhere: in each exercise it changes nothing, or "
-        "looks like an earlier mistake"
+        f"{place}: {name} is left out everywhere: in each exercise its text is not there exactly "
+        "once, or it changes nothing, or looks like an earlier mistake"
         for name, place in {one.name: one.place for one in shared_mistakes(project)}.items()
         if name not in kept
     ]
 
 
-def strays(project: Project, written: list[Path]) -> list[str]:
-    """Return a message for each stray file or folder.
+# --- a build on every save --------------------------------------------------------------------
 
-    These are unexpected files in the folders of exercises and solutions, and handed-out folders of
-    chapters that no longer exist. Other nbgrader assignments are left alone. Files of editors and
-    test runs may be there.
+
+def author(root: Path) -> None:
+    """Build a course, and build it again on every save, until interrupted.
+
+    Each build runs in a fork of this process, which has already imported the slow packages but no
+    code of the course. Each build therefore reads the current course. A saved change to the engine
+    has no effect.
     """
-    known = {*written, *(project.solution(chapter.name) for chapter in project.course.chapters)}
-    places = [*project.exercises.glob("[!.]*"), *(project.root / "solutions").glob("[!.]*")]
-    stray = [p for p in places if p.is_file() and p.suffix != ".pyc" and p not in known]
-    handed_out = project.root.glob(f"source/*/{CHECKS}")
-    stray += [path.parent for path in handed_out if path not in known]
-    return [f"{path.relative_to(project.root)} does not belong there" for path in sorted(stray)]
+    forks = multiprocessing.get_context("fork").Process if FORKS else multiprocessing.Process
+    changed: list[Path] = []
+    while True:
+        seen = look(root)
+        process = forks(target=build_and_say, args=(root, changed))
+        process.start()
+        try:
+            process.join()
+        finally:  # after an interruption, end the build as well
+            process.terminate()
+        while (now := look(root)) == seen:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        changed = sorted(p for p in seen.keys() | now.keys() if seen.get(p) != now.get(p))
 
 
-def last_line(project: Project, names: Collection[str]) -> str:
-    """Return the last line of a build without problems. names: as in `build`."""
-    chapters = chapters_with(project, names)
-    said = "All derived files are fresh."
-    if names:
-        said = f"{', '.join(one.name for one in chapters)}: fresh. Other chapters were not built."
-    if lacking := without_pairs(project, chapters):
-        some = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
-        said += (
-            f"\nPairs of mistakes are still to be made for {plural(len(lacking), 'exercise')} "
-            f"({some}): `tensorgrade build --pairs`, before a release."
-        )
-    return said
+def look(root: Path) -> dict[Path, tuple[int, int]]:
+    """Return the time of the last change and the size of each of the author's files."""
+    paths = (path for pattern in WRITTEN for path in root.glob(pattern))
+    return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path.exists()}
 
 
-def without_pairs(project: Project, chapters: Iterable[Chapter]) -> list[str]:
-    """Return the exercises whose stored fingerprints lack pairs of mistakes."""
-    public = [one for one in recordings_of(project, chapters) if not one.hidden]
-    return [one.exercise for one in public if not has_pairs(one)]
+def build_and_say(root: Path, changed: list[Path]) -> None:
+    """Build the chapters that some files may have changed, and report the result and the time."""
+    sys.dont_write_bytecode = True  # it would hide a second save within the same second
+    begun, console = time.monotonic(), Console(highlight=False)
+    for path in changed:
+        console.print(f"[bold]{escape(str(path.relative_to(root)))}[/bold] was saved")
+    project, names = Project(root), set[str]()
+    try:
+        with suppress(CourseError):  # the build reports it
+            names = concerned(project, changed)
+        build(project, names, False, console)
+    except KeyboardInterrupt:  # the parent process was interrupted as well and reports it
+        os._exit(130)
+    console.print(f"[dim]{time.monotonic() - begun:.1f} s; waiting for the next save[/dim]")
+
+
+def concerned(project: Project, changed: list[Path]) -> set[str]:
+    """Return the chapters whose own files changed; none, which means all, if another one did."""
+    chapters = {chapter.name for chapter in project.course.chapters}
+    found = {path: chapters & {path.stem, path.parent.name} for path in changed}
+    return set().union(*found.values()) if all(found.values()) else set()

@@ -9,25 +9,26 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 
 import torch
-from nbformat import NotebookNode
 
+from ..cells import marked, read_lesson
 from ..course import Call, Chapter, CourseError, Exercise
+from ..exchange.cases import Case
 from ..exchange.text import LONGEST_MESSAGE
 from ..judging.checked import CheckedExercise
 from ..judging.checks import ENGINE_CHECKS
 from ..judging.course_checks import CourseChecks, load_checks
-from ..project import EXERCISE, Project, error_at, hints_in, syntax_of
+from ..project import Project, error_at, syntax_of
 from ..recognition.edits import EditError, make
-from ..recognition.reaching import bound_by, reached
+from ..recognition.reaching import DEFINITIONS
 from ..recognition.signatures import signature_of
 from ..views.formulas import unknown_commands
 from . import cases_of
-from .lessons import REGION, Script, given_code, read_script
-from .mistakes import Mistake, every_mistake, fitting, known, shared_mistakes, written_in
+from .lessons import BUG, REGION, bug_of, names_used
+from .mistakes import Mistake, every_mistake, known, written_in
 
+WHO = {True: "graders", False: "learners"}  # whose the hidden cases are, and the public ones
 FEWEST_HINTS = 2
 LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2  # a row has to hold two messages
 # Learner code sees numbers that are derived from the seed. An attacker who tries all short seeds
@@ -43,17 +44,16 @@ def course_errors(project: Project, chapters: Sequence[Chapter]) -> list[str]:
     except Exception as error:
         return error_at(project.graders, error).splitlines()
     found = [GUESSABLE] if (project.course.seed or 0) < SMALLEST_SEED else []
-    found += mistake_errors(project, mistakes)
+    found += mistake_errors(mistakes)
     for chapter in chapters:
-        script = read_script(project.solution(chapter.name))
-        found += chapter_errors(project, chapter, script) + needed_but_off(project, chapter, script)
+        found += chapter_errors(project, chapter)
         for exercise in chapter.exercises:
             found += file_errors(project, chapter.name, exercise, own)
     return list(dict.fromkeys(found))
 
 
-def mistake_errors(project: Project, mistakes: list[Mistake]) -> Iterator[str]:
-    """Yield a sentence for each mistake with a wrong message or name, or without a place.
+def mistake_errors(mistakes: list[Mistake]) -> Iterator[str]:
+    """Yield a sentence for each mistake with a wrong message or name.
 
     A message is too long if two of that length do not fit into a row.
     """
@@ -69,62 +69,47 @@ def mistake_errors(project: Project, mistakes: list[Mistake]) -> Iterator[str]:
                 f"{one.place}: another mistake is named {one.name}, in {places[one.name]}; put one "
                 "that several exercises have into graders/mistakes.py, once"
             )
-    shared, fitted = shared_mistakes(project), set()
-    for chapter in project.course.chapters:
-        source = project.solution(chapter.name).read_text("utf-8")
-        for name in EXERCISE.findall(source):
-            fitted |= {one.name for one in fitting(shared, source, name)}
-    for one in shared:
-        if one.name not in fitted:
-            yield f"{one.place}: {one.name} fits no exercise: no solution has its text exactly once"
 
 
-def chapter_errors(project: Project, chapter: Chapter, script: Script) -> list[str]:
+def chapter_errors(project: Project, chapter: Chapter) -> list[str]:
     """Return the problems in a chapter's lesson."""
     path = project.solution(chapter.name)
-    text = path.read_text(encoding="utf-8")
+    cells, text = read_lesson(path), path.read_text(encoding="utf-8")
+    written = marked(cells, "exercise")
     found = [f"{path}: no formula can have {one} in it" for one in unknown_commands(text)]
-    strange = [name for name in hints_in(text) if name and name not in script.exercises]
+    strange = [name for name in marked(cells, "hints") if name not in written]
     found += [f"{path}: there are hints for {name}, which is not an exercise" for name in strange]
     for exercise in chapter.exercises:
         is_tried = known(project, exercise.name) or exercise.like
-        said = exercise_errors(exercise, script.exercises.get(exercise.name), bool(is_tried))
+        said = exercise_errors(exercise, written[exercise.name].source, bool(is_tried))
         found += [f"{path}: {exercise.name}{one}" for one in said]
-    return found
+    taught = [exercise.name for exercise in chapter.exercises]
+    needed = names_used(syntax_of(path), taught) & (written.keys() - set(taught))
+    return found + [
+        f"course_config.py: {name} is off, and other exercises of {path} use it"
+        for name in sorted(needed)
+    ]
 
 
-def exercise_errors(exercise: Exercise, cell: NotebookNode | None, known: bool) -> Iterator[str]:
-    """Yield the problems of an exercise in a lesson. known: True if it has a known mistake."""
+def exercise_errors(exercise: Exercise, source: str, known: bool) -> Iterator[str]:
+    """Yield the problems of an exercise in its cell. known: True if it has a known mistake."""
     if len(exercise.hints) < FEWEST_HINTS:
         yield f" has fewer than {FEWEST_HINTS} hints"
     if not known:
         yield " has no known mistake, so nothing proves that its checks work"
-    body = ast.parse(cell.source).body if cell else []
-    definitions = [one for one in body if getattr(one, "name", "") == exercise.name]
+    defined = [one for one in ast.parse(source).body if isinstance(one, DEFINITIONS)]
+    definitions = [one for one in defined if one.name == exercise.name]
     if not definitions:
         yield ": its cell defines nothing of that name"
     elif not any(map(ast.get_docstring, definitions)):
         yield " has no docstring"
-    if cell and not REGION.search(cell.source):
+    if not REGION.search(source):
         yield " has no ### BEGIN SOLUTION … ### END SOLUTION"
-    if cell and bool(exercise.like) != ("given" in cell.metadata):
+    if bool(exercise.like) != bool(BUG.search(source)):
         which = (
             "no line of its solution has" if exercise.like else "only find-the-bug exercises have"
         )
         yield f": {which} `### BUG: the wrong line`"
-
-
-def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[str]:
-    """Return the exercises that are off this term although others of the chapter use them."""
-    taught = [exercise.name for exercise in chapter.exercises]
-    path, off = project.solution(chapter.name), script.exercises.keys() - set(taught)
-    needed = {
-        name for statement in reached(syntax_of(path), taught) for name in bound_by(statement)
-    }
-    return [
-        f"course_config.py: {name} is off, and other exercises of {path} use it"
-        for name in sorted(off & needed)
-    ]
 
 
 def file_errors(
@@ -133,50 +118,44 @@ def file_errors(
     """Yield the problems of a grader file. An error that ends the checks early is the last one."""
     path = project.graders / chapter / f"{exercise.like or exercise.name}.py"
     try:
-        yield from wrong_cases(project, chapter, exercise.name, path, own)
-        cases = {side: cases_of(project, chapter, exercise.name, side) for side in (True, False)}
+        module, before = project.grader(chapter, exercise.name), chance()
+        if not callable(getattr(module, "cases", None)):
+            close = get_close_matches("cases", vars(module), 1, 0.5)
+            raise CourseError("there is no cases(draw)" + (f", but {close[0]}" if close else ""))
+        cases = {side: cases_of(project, chapter, exercise.name, side) for side in WHO}
+        place = f"{path}:{module.cases.__code__.co_firstlineno}"
+        if chance() != before:
+            yield (
+                f"{place}: cases(draw) uses random numbers that do not come from the "
+                "course's seed, so each build has other cases; draw them with normal(…), "
+                "weights(…) or draw.chance(…)"
+            )
+        yield from (f"{place}: {said}" for side in WHO for said in wrong_cases(cases, side, own))
         groups = {side: {case.group for case in some} for side, some in cases.items()}
         for check in exercise.checks:
             asked = groups if check.points else {False: groups[False]}  # the others are learners'
             for call in check.calls:
                 yield from (f"{path}:{check.line}: {said}" for said in wrong_call(call, asked, own))
-        yield from wrong_mistakes(project, chapter, exercise)
+        if exercise.like:
+            bug_of(project.solution(chapter), exercise.name)
+        else:
+            yield from wrong_mistakes(project, chapter, exercise.name)
     except Exception as error:
         yield from error_at(project.graders, error, f"{path}: ").splitlines()
 
 
-def wrong_cases(
-    project: Project, chapter: str, exercise: str, path: Path, own: CourseChecks
-) -> Iterator[str]:
-    """Yield sentences about missing, random or duplicate cases, and unknown signatures."""
-    module = project.grader(chapter, exercise)
-    if not callable(getattr(module, "cases", None)):
-        close = get_close_matches("cases", vars(module), 1, 0.5)
-        raise CourseError(
-            f"{path}: there is no cases(draw)" + (f", but {close[0]}" if close else "")
-        )
-    place, before = f"{path}:{module.cases.__code__.co_firstlineno}", chance()
-    drawn = {
-        who: cases_of(project, chapter, exercise, who == "graders")
-        for who in ("graders", "learners")
-    }
-    if chance() != before:
-        yield (
-            f"{place}: cases(draw) uses random numbers that do not come from the "
-            "course's seed, so each build has other cases; draw them with normal(…), "
-            "weights(…) or draw.chance(…)"
-        )
-    for who, cases in drawn.items():
-        if not cases:
-            yield f"{place}: cases(draw) returns no case for {who}"
-        for name, times in Counter(case.name for case in cases).items():
-            if times > 1:
-                yield f"{place}: {times} cases are named {name!r}"
-        for case in cases:
-            try:
-                signature_of(case, own.signatures)
-            except CourseError as error:
-                yield f"{place}: {error}"
+def wrong_cases(cases: dict[bool, list[Case]], side: bool, own: CourseChecks) -> Iterator[str]:
+    """Yield sentences about missing or duplicate cases of a side, and unknown signatures."""
+    if not cases[side]:
+        yield f"cases(draw) returns no case for {WHO[side]}"
+    for name, times in Counter(case.name for case in cases[side]).items():
+        if times > 1:
+            yield f"{times} cases are named {name!r}"
+    for case in cases[side]:
+        try:
+            signature_of(case, own.signatures)
+        except CourseError as error:
+            yield str(error)
 
 
 def wrong_call(call: Call, groups: dict[bool, set[str]], own: CourseChecks) -> Iterator[str]:
@@ -197,22 +176,18 @@ def wrong_call(call: Call, groups: dict[bool, set[str]], own: CourseChecks) -> I
     bound.apply_defaults()
     asked = filter(None, (bound.arguments.get("group"), *bound.arguments.get("groups", ())))
     for group in asked:
-        for hidden in (side for side, there in groups.items() if group not in there):
-            who = "graders" if hidden else "learners"
+        for who in (WHO[side] for side, there in groups.items() if group not in there):
             yield f"{call.name} asks for cases in the group {group!r}, and {who} have none"
 
 
-def wrong_mistakes(project: Project, chapter: str, exercise: Exercise) -> Iterator[str]:
+def wrong_mistakes(project: Project, chapter: str, exercise: str) -> Iterator[str]:
     """Yield sentences about edits that do not fit."""
-    lesson = project.solution(chapter)
-    if exercise.like:
-        given_code(lesson, exercise.name)
-        return
-    for one in written_in(project.grader(chapter, exercise.name)):
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    for one in written_in(project.grader(chapter, exercise)):
         try:
-            make(lesson.read_text(encoding="utf-8"), exercise.name, one.edits)
+            make(source, exercise, one.edits)
         except EditError as error:
-            yield f"{one.place}: {one.name} in {exercise.name}: {error}"
+            yield f"{one.place}: {one.name} in {exercise}: {error}"
 
 
 def chance() -> tuple:

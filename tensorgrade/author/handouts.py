@@ -12,7 +12,7 @@ import base64
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
@@ -22,13 +22,14 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from ..built import refuse_unbuilt
+from ..cells import Cell
 from ..course import Chapter, CourseError
 from ..exchange.stored import refuse_missing, stored_path
-from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, original_of, write_file
+from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, write_file
 from ..judging.course_checks import FILE
-from ..project import Project, load_course
+from ..project import Project
 from ..views.lessons import lessons_page
-from .lessons import PICTURE, Script, lesson_of, stub_text
+from .lessons import PICTURE, given_code, lesson_of, right_code, stub_text
 
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -45,7 +46,6 @@ points("{name}")"""
 LONGEST_ID = 50
 DUE = "**Due: {due}.** If you have an extension, its date counts instead."
 CHECKS = "checks.zip"
-NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
 STAMP = (1980, 1, 1, 0, 0, 0)  # a constant date, so that the same files give the same bytes
 SETUP = ".setup"  # the folder for what is only needed to install the kit
 # The files for `pip install -r`: the engine, with the extras for one kind of learner.
@@ -63,55 +63,48 @@ def handout_files(project: Project, chapter: Chapter) -> Iterator[tuple[Path, by
     in any folder.
     """
     place = project.root / "source" / chapter.name
-    notebook = notebook_text(lesson_of(project, chapter), chapter)
+    pictures = project.root / "solutions" / "pictures"
+    notebook = notebook_text(lesson_of(project, chapter), chapter, pictures)
     yield place / f"{chapter.name}.ipynb", notebook.encode()
     yield place / CHECKS, zipped(checks_of(project.exercises, chapter.name))
 
 
 def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
     """Return the files that a chapter's public checks need, by path, without any learner's file."""
-    patterns = ("course.json", FILE, f"references/{chapter}/*")
-    found = [
-        path for pattern in (*patterns, f"given/{chapter}/*.py") for path in exercises.glob(pattern)
-    ]
-    return {str(p.relative_to(exercises.parent).as_posix()): p.read_bytes() for p in sorted(found)}
+    patterns = ("course.json", FILE, f"references/{chapter}/*", f"given/{chapter}/*.py")
+    return contents(exercises.parent, (path for one in patterns for path in exercises.glob(one)))
 
 
-def notebook_text(script: Script, chapter: Chapter) -> str:
-    """Return the text of the notebook for `source/`."""
+def notebook_text(lesson: list[Cell], chapter: Chapter, pictures: Path) -> str:
+    """Return the text of the notebook for `source/`. pictures: the folder with the drawings."""
     names = Names()
-    cells = [
-        made for cell in script.notebook.cells for made in cells_for(cell, script, chapter, names)
-    ]
+    cells = [made for cell in lesson for made in cells_for(cell, pictures, chapter, names)]
     first_lesson = next((cell for cell in cells if cell.cell_type == "markdown"), None)
     if chapter.due and first_lesson:
         heading, line_end, rest = first_lesson.source.partition("\n")
         first_lesson.source = f"{heading}\n\n{DUE.format(due=chapter.due)}{line_end}{rest}"
     first_code = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
-    cells.insert(first_code, marked(new_code_cell(TOOLS), names.take("tools")))
+    cells.insert(first_code, locked(new_code_cell(TOOLS), names.take("tools")))
     notebook = new_notebook(cells=cells, metadata=KERNEL)
     nbformat.validate(notebook)
     return nbformat.writes(notebook) + "\n"
 
 
-def cells_for(
-    cell: NotebookNode, script: Script, chapter: Chapter, names: "Names"
-) -> list[NotebookNode]:
-    """Return the notebook cells for a cell of the script.
+def cells_for(cell: Cell, pictures: Path, chapter: Chapter, names: "Names") -> list[NotebookNode]:
+    """Return the notebook cells for a cell of the lesson.
 
     Hints are left out, because a check shows them one by one.
     """
-    if "hints" in cell.metadata:
+    if "hints" in cell.marks:
         return []
-    if cell.cell_type == "markdown":
-        return [marked(lesson_cell(cell.source, script.pictures), names.of_lesson(cell.source))]
-    if "exercise" in cell.metadata:
+    if cell.is_text:
+        return [locked(lesson_cell(cell.source, pictures), names.of_lesson(cell.source))]
+    if "exercise" in cell.marks:
         return exercise_cells(cell, chapter, names)
-    if "active" in cell.metadata:  # for experiments: neither locked nor graded
-        demonstration = new_code_cell(cell.source)
-        demonstration.id = names.take(f"try-{names.exercise}" if names.exercise else "pictures")
-        return [demonstration]
-    return [marked(new_code_cell(cell.source), names.take("imports"))]
+    if "active" in cell.marks:  # for experiments: neither locked nor graded
+        name = names.take(f"try-{names.exercise}" if names.exercise else "pictures")
+        return [new_code_cell(cell.source, id=name)]
+    return [locked(new_code_cell(cell.source), names.take("imports"))]
 
 
 def lesson_cell(source: str, pictures: Path) -> NotebookNode:
@@ -126,24 +119,21 @@ def lesson_cell(source: str, pictures: Path) -> NotebookNode:
     return cell
 
 
-def exercise_cells(cell: NotebookNode, chapter: Chapter, names: "Names") -> list[NotebookNode]:
+def exercise_cells(cell: Cell, chapter: Chapter, names: "Names") -> list[NotebookNode]:
     """Return the cell to write in, the check to run any number of times, and the graded cell."""
-    name = cell.metadata["exercise"]
-    names.exercise = name
-    graded = new_code_cell(POINTS.format(name=name))
-    written = marked(new_code_cell(cell.source), names.take(name), solution=True, locked=False)
-    if "given" in cell.metadata:
-        written.metadata["given"] = cell.metadata["given"]
+    name = names.exercise = cell.marks["exercise"]
+    written, check = new_code_cell(right_code(cell.source)), new_code_cell(CHECK.format(name=name))
+    if given := given_code(cell.source):
+        written.metadata["given"] = given
+    graded, points = new_code_cell(POINTS.format(name=name)), chapter.exercise(name).points
     return [
-        written,
-        marked(new_code_cell(CHECK.format(name=name)), names.take(f"check-{name}")),
-        marked(
-            graded, names.take(f"points-{name}"), grade=True, points=chapter.exercise(name).points
-        ),
+        locked(written, names.take(name), solution=True, locked=False),
+        locked(check, names.take(f"check-{name}")),
+        locked(graded, names.take(f"points-{name}"), grade=True, points=points),
     ]
 
 
-def marked(cell: NotebookNode, name: str, **roles: bool | float) -> NotebookNode:
+def locked(cell: NotebookNode, name: str, **roles: bool | float) -> NotebookNode:
     """Return a cell with nbgrader's metadata (schema 3), locked unless its roles say otherwise."""
     cell.id = name
     usual = {"grade": False, "solution": False, "locked": True, "task": False}
@@ -190,38 +180,30 @@ class Names:
 
 def files_of_kit(project: Project) -> dict[str, bytes]:
     """Return the kit's files by their path in the zip."""
-    files = {}
-    for path in sorted(files_below(project.exercises)):
-        files[path.relative_to(project.root).as_posix()] = path.read_bytes()
-    for chapter in project.course.chapters:
-        stub = stub_of(project, chapter)
+    root, course = project.root, project.course
+    files = contents(root, files_below(project.exercises))
+    for chapter in course.chapters:
+        stub = stub_text(lesson_of(project, chapter)).encode()
         files[f"exercises/{chapter.name}.py"] = stub
         files[f"{OWN_FOLDER}/originals/{chapter.name}.py"] = stub  # for `tensorgrade reset`
         files[f"notebooks/{chapter.name}.ipynb"] = released_notebook(project, chapter.name)
-    if project.course.solutions_in_kit:
+    if course.solutions_in_kit:
         files |= files_of_solutions(project)
     wheel, files_of_engine = engine_wheel()
     files[f"{SETUP}/{wheel}"] = zipped(files_of_engine)
-    course = load_course(project.exercises)
     for name, extra in REQUIREMENTS.items():
-        needed = [f"./{SETUP}/{wheel}[{extra}]", *course.packages]
-        files[f"{SETUP}/{name}"] = ("\n".join(needed) + "\n").encode()
-    files["lessons.html"] = lessons_page(course, project.root, {}).encode()
-    lock = project.root / "requirements.lock"
-    pinned = lock.read_text(encoding="utf-8") if lock.exists() else NOTHING_PINNED
-    files[f"{SETUP}/constraints.txt"] = pinned.encode()
-    kit = project.root / "kit"
-    for path in sorted(files_below(kit, hidden=True)):  # such as .devcontainer
-        files[path.relative_to(kit).as_posix()] = path.read_bytes()
-    return files
+        needed = [f"./{SETUP}/{wheel}[{extra}]", *course.packages, ""]
+        files[f"{SETUP}/{name}"] = "\n".join(needed).encode()
+    files["lessons.html"] = lessons_page(course, root, {}).encode()
+    lock = root / "requirements.lock"
+    files[f"{SETUP}/constraints.txt"] = lock.read_bytes() if lock.exists() else b""
+    kit = root / "kit"
+    return files | contents(kit, files_below(kit, hidden=True))  # such as .devcontainer
 
 
-def stub_of(project: Project, chapter: Chapter) -> bytes:
-    """Return a chapter's stub from the last build. `exercises/` may contain answers by now."""
-    original = original_of(project.root, chapter.name)
-    if original.is_file():
-        return original.read_bytes()
-    return stub_text(lesson_of(project, chapter)).encode()
+def contents(root: Path, paths: Iterable[Path]) -> dict[str, bytes]:
+    """Return the contents of files, in order, by their path below a folder."""
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(paths)}
 
 
 def released_notebook(project: Project, chapter: str) -> bytes:
@@ -245,12 +227,9 @@ def given_cells(notebook: Path) -> list[str]:
 
 def files_of_solutions(project: Project) -> dict[str, bytes]:
     """Return the solutions and PyTorch's own modules, by path in the zip."""
-    folder, files = project.root / "solutions", {}
-    for chapter in project.course.chapters:
-        places = (f"{chapter.name}.py", f"torch/{chapter.name}.py")
-        for path in (path for place in places for path in files_below(folder / place)):
-            files[path.relative_to(project.root).as_posix()] = path.read_bytes()
-    return files
+    names = [f"{chapter.name}.py" for chapter in project.course.chapters]
+    places = [project.root / "solutions" / place for n in names for place in (n, f"torch/{n}")]
+    return contents(project.root, (path for place in places for path in files_below(place)))
 
 
 def engine_wheel() -> tuple[str, dict[str, bytes]]:
@@ -302,15 +281,12 @@ def write_kit(project: Project, out: Path) -> int:
 
     Raise CourseError if the course is not built.
     """
-    if not (project.exercises / "course.json").exists():
-        raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
-    refuse_unbuilt(project.graders, project.course, [c.name for c in project.course.chapters])
-    for chapter in project.course.chapters:
-        for exercise in chapter.exercises:
-            refuse_missing(stored_path(project.exercises, chapter.name, exercise.name))
-    files = files_of_kit(project)
-    write_zip(out, zipped(files, f"{out.stem}/"))
-    return len(files)
+    folder, chapters = project.exercises, project.course.chapters
+    refuse_unbuilt(project.graders, project.course, [chapter.name for chapter in chapters])
+    recorded = [stored_path(folder, c.name, e.name) for c in chapters for e in c.exercises]
+    for path in (folder / "course.json", *recorded):
+        refuse_missing(path)
+    return write_zip(out, files_of_kit(project), f"{out.stem}/")
 
 
 def write_solutions(project: Project, out: Path) -> int:
@@ -318,12 +294,11 @@ def write_solutions(project: Project, out: Path) -> int:
 
     Learners put it into the kit's folder, where `tensorgrade solution` finds it.
     """
-    files = files_of_solutions(project)
-    write_zip(out, zipped(files))
-    return len(files)
+    return write_zip(out, files_of_solutions(project))
 
 
-def write_zip(out: Path, content: bytes) -> None:
-    """Write a zip completely or not at all. Raise OSError, such as on a full disk."""
+def write_zip(out: Path, files: dict[str, bytes], folder: str = "") -> int:
+    """Write a zip completely or not at all, and return the number of its files. Raise OSError."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_file(out, content)
+    write_file(out, zipped(files, folder))
+    return len(files)

@@ -20,14 +20,15 @@ another share for them. Lines that start with `#` are comments.
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
+from ..cells import text_in
 from ..course import CourseError, each
 from ..exchange.stored import read_part, stored_path
-from ..project import Project, import_from, text_in
+from ..project import Project, import_from
 from ..recognition.edits import EditError, Edits, make
 
 HEAD = re.compile(r"(\w+)(?: (\d+)%)?:(?: +(.*))?")
@@ -46,18 +47,19 @@ class Mistake:
 
     name: short, with underscores. message: one or two sentences that point at the idea.
     price: the share of the exercise that it costs; None if the checks decide. place: `file:line`.
+    shared: True if it is in `graders/mistakes.py`.
     """
 
     name: str
     message: str
     edits: Edits
     price: float | None = None
-    shared: bool = False
     place: str = ""
+    shared: bool = False
 
 
 @lru_cache(maxsize=256)  # a build asks for each text many times
-def parse(text: str, path: Path, first: int, shared: bool = False) -> tuple[Mistake, ...]:
+def parse(text: str, path: Path, first: int) -> tuple[Mistake, ...]:
     """Return the mistakes of a text; one with a line `or` occurs once for each list of edits.
 
     first: the text's first line in the file. Raises CourseError, with a line for each problem.
@@ -69,10 +71,10 @@ def parse(text: str, path: Path, first: int, shared: bool = False) -> tuple[Mist
         if not line.startswith(" ") or not blocks:
             blocks.append([])
         blocks[-1].append((f"{path}:{number}", line.rstrip()))
-    return tuple(one for found in each(lambda lines: read(lines, shared), blocks) for one in found)
+    return tuple(one for found in each(read, blocks) for one in found)
 
 
-def read(lines: list[Line], shared: bool) -> list[Mistake]:
+def read(lines: list[Line]) -> list[Mistake]:
     """Return the mistake of some lines, once for each list of edits. Raises CourseError."""
     (place, line), *rest = lines
     if not (head := HEAD.fullmatch(line)):
@@ -91,7 +93,7 @@ def read(lines: list[Line], shared: bool) -> list[Mistake]:
             raise CourseError(f"{where}: {AS_EDIT}")
     said = " ".join(filter(None, message))
     return [
-        Mistake(name, said, edits_in(place, name, written), cost, shared, place)
+        Mistake(name, said, edits_in(place, name, written), cost, place)
         for cost, written in versions
     ]
 
@@ -116,28 +118,29 @@ def edits_in(place: str, name: str, lines: list[Line]) -> Edits:
     return tuple(("\n".join(old), "\n".join(new)) for old, new in found)
 
 
-def written_in(module: ModuleType, shared: bool = False) -> tuple[Mistake, ...]:
+def written_in(module: ModuleType) -> tuple[Mistake, ...]:
     """Return the mistakes of a grader file. Raises CourseError, with a line for each problem."""
     text, path = getattr(module, "MISTAKES", ""), Path(str(module.__file__))
     before, _, _ = f"\n{text_in(path)}".partition("\nMISTAKES")
     first = before.count("\n") + 1
     if not isinstance(text, str):
         raise CourseError(f'{path}:{first}: MISTAKES has to be a text in triple quotes (""")')
-    return parse(text, path, first, shared)
+    return parse(text, path, first)
 
 
 def shared_mistakes(project: Project) -> tuple[Mistake, ...]:
     """Return the mistakes in `graders/mistakes.py`, which a course need not have."""
     if not (project.graders / "mistakes.py").exists():
         return ()
-    return written_in(import_from(project.graders, "mistakes"), shared=True)
+    written = written_in(import_from(project.graders, "mistakes"))
+    return tuple(replace(one, shared=True) for one in written)
 
 
 def every_mistake(project: Project) -> list[Mistake]:
     """Return the mistakes of a course: those of each exercise, and then the shared ones."""
     names = [(c.name, e.name) for c in project.course.chapters for e in c.exercises if not e.like]
     own = each(lambda name: written_in(project.grader(*name)), names)
-    return [one for some in [*own, *each(shared_mistakes, [project])] for one in some]
+    return [one for some in (*own, *each(shared_mistakes, [project])) for one in some]
 
 
 def known(project: Project, exercise: str) -> list[Mistake]:

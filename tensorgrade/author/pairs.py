@@ -14,7 +14,6 @@ from pathlib import Path
 
 from ..course import CourseError
 from ..folders import write_file
-from ..project import Project
 from ..recognition.edits import EditError
 from ..recognition.fingerprints import (
     Fingerprint,
@@ -25,8 +24,6 @@ from ..recognition.fingerprints import (
     stored_form,
 )
 from .recording import Imprints, Names, Recording
-
-FEW_RUNS = 1000  # of pairs of one exercise; this many take a second or two
 
 
 class Lookalikes:
@@ -87,16 +84,16 @@ def with_pairs(
     """Return the fingerprints of single mistakes and of pairs, and True if pairs are included.
 
     Stored pairs are reused if the single mistakes still give the same results. Otherwise pairs are
-    made and stored if they are few or asked for.
+    made and stored if they are asked for.
     """
-    path, singles = pairs_path(recording.project, recording.exercise), found.all[1:]
+    path, singles = recording.pairs_path, found.all[1:]
     mistakes = [one.mistakes[0] for one in in_values(singles, recording.right)]
     names = list(combinations(mistakes, 2))
     if not names:
         return singles, True
     pairs = read_pairs(path, singles)
     if pairs is None:
-        if not asked and len(names) * len(recording.cases) > FEW_RUNS:
+        if not asked:
             return singles, False
         pairs = made_pairs(recording, found, names)
         write_pairs(path, singles, pairs)
@@ -128,11 +125,6 @@ def without_facts(one: Fingerprint) -> Fingerprint:
     """Return the values of a fingerprint alone."""
     values = {case: replace(imprint, facts=()) for case, imprint in one.imprints.items()}
     return Fingerprint(one.mistakes, values)
-
-
-def pairs_path(project: Project, exercise: str) -> Path:
-    """Return the path of the pairs of an exercise's mistakes."""
-    return project.graders / "pairs" / f"{exercise}.json.xz"
 
 
 def read_pairs(path: Path, singles: list[Fingerprint]) -> list[Fingerprint] | None:

@@ -12,24 +12,25 @@ from ..attempts.points import MOST
 from ..built import refuse_unbuilt
 from ..exchange.references import load_references
 from ..project import Project
-from ..recognition.fingerprints import load_fingerprints
+from ..recognition.fingerprints import Fingerprint, load_fingerprints
 from ..views.words import plural
-from .building import without_pairs
-from .mistakes import told_apart
+from .building import has_pairs
+from .mistakes import Mistake, told_apart
+from .recording import recordings_of
 
 
 class Trial(NamedTuple):
-    """A known mistake in the solution of an exercise, judged on hidden cases.
-
-    cost: the share of the points that it loses, from 0 to 1. noticed: the titles of the checks that
-    fail.
-    """
+    """A known mistake in the solution of an exercise, and what the build recorded of it."""
 
     exercise: str
-    mistake: str
-    shared: bool
-    cost: float
-    noticed: tuple[str, ...]
+    mistake: Mistake
+    found: Fingerprint
+
+    @property
+    def cost(self) -> float:
+        """Return the share of the points that it loses, from 0 to 1."""
+        price = self.mistake.price
+        return min(MOST, self.found.share) if price is None else price
 
 
 def prove(project: Project) -> tuple[list[str], list[str]]:
@@ -41,10 +42,12 @@ def prove(project: Project) -> tuple[list[str], list[str]]:
     trials = trials_of(project)
     report = [*prices(trials), "", *where_shared(trials), "", *idle_checks(project, trials)]
     report.append(f"{plural(len(trials), 'mistake')} on hidden cases")
-    gaps = [f"{t.exercise}: no check notices {t.mistake}" for t in trials if not t.noticed]
+    unseen = [one for one in trials if not one.found.fails]
+    gaps = [f"{one.exercise}: no check notices {one.mistake.name}" for one in unseen]
     gaps += [
-        f"pairs of mistakes in {exercise} are still to be made: tensorgrade build --pairs"
-        for exercise in without_pairs(project, project.course.chapters)
+        f"pairs of mistakes in {one.exercise} are still to be made: tensorgrade build"
+        for one in recordings_of(project, project.course.chapters)
+        if not one.hidden and not has_pairs(one)
     ]
     return report, [*gaps, *failing_solutions(project), *unnoticed_bugs(project)]
 
@@ -57,17 +60,15 @@ def trials_of(project: Project) -> list[Trial]:
         for name in (exercise.name for exercise in chapter.exercises):
             prints = {one.mistakes: one for one in stored.of(name)}
             for mistake in told_apart(project, name):
-                found = prints[(mistake.name,)]
-                cost = min(MOST, found.share) if mistake.price is None else mistake.price
-                trials.append(Trial(name, mistake.name, mistake.shared, cost, found.fails))
+                trials.append(Trial(name, mistake, prints[(mistake.name,)]))
     return trials
 
 
 def prices(trials: list[Trial]) -> list[str]:
     """Return a line for each mistake with its deduction, the largest of each exercise first."""
     lines = [f"{'exercise':<28} {'mistake':<40} costs"]
-    for t in sorted(trials, key=lambda t: (t.exercise, -t.cost, t.mistake)):
-        lines.append(f"{t.exercise:<28} {t.mistake:<40} {t.cost:>5.0%}")
+    for t in sorted(trials, key=lambda t: (t.exercise, -t.cost, t.mistake.name)):
+        lines.append(f"{t.exercise:<28} {t.mistake.name:<40} {t.cost:>5.0%}")
     return lines
 
 
@@ -75,20 +76,20 @@ def where_shared(trials: list[Trial]) -> list[str]:
     """Return a line for each shared mistake: in which exercises it applies."""
     found: dict[str, list[str]] = {}
     for one in trials:
-        if one.shared:
-            found.setdefault(one.mistake, []).append(one.exercise)
+        if one.mistake.shared:
+            found.setdefault(one.mistake.name, []).append(one.exercise)
     return [f"{name} applies in {', '.join(exercises)}" for name, exercises in found.items()]
 
 
 def idle_checks(project: Project, trials: list[Trial]) -> list[str]:
     """Return a line for each check that no mistake fails."""
-    exercises = [e for chapter in project.course.chapters for e in chapter.exercises if not e.like]
-    failed = {(one.exercise, says) for one in trials for says in one.noticed}
+    failed = {(one.exercise, says) for one in trials for says in one.found.fails}
     return [
         f"{exercise.name} notices no mistake: {check.says}"
-        for exercise in exercises
+        for chapter in project.course.chapters
+        for exercise in chapter.exercises
         for check in exercise.checks
-        if check.points and (exercise.name, check.says) not in failed
+        if check.points and not exercise.like and (exercise.name, check.says) not in failed
     ]
 
 

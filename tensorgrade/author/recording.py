@@ -1,40 +1,46 @@
 """Run the cases of an exercise and a side on the solution and on every wrong version.
 
-A side is `graders/` or `exercises/`.
+A side is `graders/` or `exercises/`. The key of a recording is a digest of everything that its runs
+depend on. Lesson text, docstrings, comments and messages do not count. The numbers of the cases are
+rounded, because processors differ in the last digit of a random number.
 """
 
 import ast
-import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
+
+import torch
 
 from ..attempts.attempt import Answer, Attempt
 from ..attempts.lab import Lab
 from ..attempts.side import Side
+from ..built import RECORDING
+from ..cells import text_in
 from ..course import Chapter, CourseError, Limits
 from ..exchange.cases import SETTINGS, Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
-from ..exchange.references import References, Seen
+from ..exchange.references import References, Seen, case_to_json
 from ..exchange.stored import stored_path
 from ..exchange.traces import Trace, read_trace, with_stages
 from ..exchange.values import unjudged
-from ..judging.course_checks import CourseChecks, load_checks
+from ..judging.course_checks import FILE, CourseChecks, load_checks
 from ..judging.own_names import in_names_of_stub
 from ..judging.where import LARGEST
-from ..project import Project
+from ..project import Project, parsed
 from ..recognition.edits import make
 from ..recognition.fingerprints import Fingerprint, as_stored, imprints_of
 from ..recognition.imprints import Imprint
-from ..recognition.reaching import DEFINITIONS, lines_of, reached
 from ..recognition.signatures import UNSEEN
 from ..runner.serve import seconds
+from ..runner.wire import pack
 from ..sources.program import Program, Source
 from . import cases_of
-from .lessons import bugs_of
+from .lessons import bug_of
 from .mistakes import known
 
 checks_in = lru_cache(maxsize=4)(load_checks)  # every recording of a course asks for them
@@ -43,6 +49,8 @@ Imprints = dict[str, Imprint]  # by the name of the case
 
 SECONDS_OF_A_VERSION = 20  # of processor time, on all cases; most take a tenth of a second
 MOST_CASES = 4  # the most cases of an exercise with stored stages
+DIGITS = 16  # binary digits of a case's number that count in the key
+DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
 
 
 class Recording:
@@ -54,15 +62,24 @@ class Recording:
     def __init__(self, project: Project, chapter: str, exercise: str, hidden: bool):
         self.project, self.chapter = project, chapter
         self.exercise, self.hidden = exercise, hidden
+        self.entry = project.course.chapter(chapter).exercise(exercise)
         self.lesson = project.solution(chapter)
         self.source = self.lesson.read_text(encoding="utf-8")
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
+
+    def __reduce__(self) -> tuple:  # a copy in another process draws its cases again
+        return Recording, (self.project, self.chapter, self.exercise, self.hidden)
 
     @property
     def path(self) -> Path:
         """Return the path of the file that stores the recording."""
         folder = self.project.graders if self.hidden else self.project.exercises
         return stored_path(folder, self.chapter, self.exercise)
+
+    @property
+    def pairs_path(self) -> Path:
+        """Return the path of the file with the pairs of the exercise's mistakes."""
+        return self.project.graders / "pairs" / f"{self.exercise}.json.xz"
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -72,7 +89,7 @@ class Recording:
     @cached_property
     def bugs(self) -> dict[str, str]:
         """Return the given code of a find-the-bug exercise, by its name; {} for other exercises."""
-        return bugs_of(self.project, self.chapter, self.exercise)
+        return {self.exercise: bug_of(self.lesson, self.exercise)} if self.entry.like else {}
 
     @property
     def own(self) -> CourseChecks:
@@ -92,6 +109,40 @@ class Recording:
             loaded = lab.load(program)
             with seconds(SECONDS_OF_A_VERSION, processor=True):
                 return loaded, lab.run(program, cases)
+
+    # --- the key ------------------------------------------------------------------------------
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Return the texts that decide what the versions are and how their results are stored."""
+        given = sorted((self.project.exercises / "given" / self.chapter).glob("*.py"))
+        checks, own, own_file = self.entry.checks, self.own, self.project.graders / FILE
+        called = {call.name for check in checks for call in check.calls}
+        signatures = {case.signature for case in self.cases}
+        has_own = called & own.checks.keys() or signatures & own.signatures.keys()
+        return (
+            code_of(self.source, self.lesson),
+            repr([(one.name, one.edits) for one in self.mistakes.values()]),
+            repr([(check.points, check.says, check.calls) for check in checks]),
+            repr(self.bugs),
+            *(f"{path.name} {code_of(text_in(path), path)}" for path in given),
+            *([code_of(text_in(own_file), own_file)] if has_own else []),
+            repr(sorted(self.project.stages.items())),
+        )
+
+    @property
+    def key(self) -> str:
+        """Return the key. Raise CourseError if a file cannot be read."""
+        seen = blake2b(f"{RECORDING} {torch.__version__}".encode(), digest_size=12)
+        has_pairs = not self.hidden and self.pairs_path.exists()
+        stored = [self.pairs_path.read_bytes().hex()] if has_pairs else []
+        for text in (*self.texts, *stored):
+            seen.update(f"{len(text)} {text}".encode())
+        for case in self.cases:
+            types = {name: str(tensor.dtype) for name, tensor in case.tensors.items()}
+            numbers = {name: rounded(tensor) for name, tensor in case.tensors.items()}
+            seen.update(pack(case_to_json(case) | {"types": types}, numbers))
+        return seen.hexdigest()
 
     # --- the solution -------------------------------------------------------------------------
 
@@ -193,23 +244,7 @@ class Recording:
     def source_of(self, version: Names) -> str:
         """Return the solution with a version's edits. Raise EditError if one does not fit."""
         edits = (self.mistakes[name].edits for name in version)
-        return make(self.needed, self.exercise, chain(*edits))
-
-    @cached_property
-    def needed(self) -> str:
-        """Return the lesson without the definitions that no version uses: it is loaded often.
-
-        All other lines keep their numbers.
-        """
-        module, lines = ast.parse(self.source), self.source.splitlines(keepends=True)
-        edits = chain(*(one.edits for one in self.mistakes.values()))
-        words = re.findall(r"\w+", " ".join(new for _, new in edits))
-        used = reached(module, [self.exercise, *words])
-        for one in module.body:
-            if isinstance(one, DEFINITIONS) and one not in used:
-                for number in lines_of(one):
-                    lines[number - 1] = "\n"
-        return "".join(lines)
+        return make(self.source, self.exercise, chain(*edits))
 
 
 def recordings_of(project: Project, chapters: Iterable[Chapter]) -> list[Recording]:
@@ -220,6 +255,24 @@ def recordings_of(project: Project, chapters: Iterable[Chapter]) -> list[Recordi
         for exercise in chapter.exercises
         for hidden in (True, False)
     ]
+
+
+def rounded(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the floats of a tensor with their first binary digits; other tensors unchanged."""
+    if not tensor.is_floating_point():
+        return tensor
+    mantissa, exponent = torch.frexp(tensor.double())
+    return torch.ldexp((mantissa * 2**DIGITS).round(), exponent)
+
+
+@lru_cache(maxsize=128)  # all exercises of a chapter ask for the same files
+def code_of(text: str, path: Path) -> str:
+    """Return the code in a file's text without docstrings and comments. Raise CourseError."""
+    module = parsed(text, path)
+    for node in ast.walk(module):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(module)
 
 
 def without_large_values(trace: Trace, words: dict[str, str]) -> Trace:

@@ -5,12 +5,13 @@ It shows what grading looks like. Every file says that it is generated.
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from ..cells import read_lesson
+from ..course import Chapter
 from ..project import Project
-from ..recognition.edits import Edits, make, place_of
-from .lessons import MARKS, read_script, without_solutions
+from ..recognition.edits import make, place_of
+from .lessons import MARKS, right_code, without_solutions
 from .mistakes import known
 
 HEADER = (
@@ -21,17 +22,6 @@ NAMES = (
     "kaito kira lars leila mara mateo mina nadia noor olek otis pia quang rosa sami sofia tariq "
     "uma vera wanda xin yara zeno zoe"
 ).split()
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A learner's choice in one exercise: right, to do, or the edits of a mistake."""
-
-    exercise: str
-    edits: Edits = ()
-    to_do: bool = False
-
-
 RETURN = "\n    return "  # the first one of a text is that of its first function
 # Files that show how errors are handled. Each replaces one learner's chapter.
 TROUBLE: dict[str, Callable[[str], str]] = {
@@ -51,16 +41,13 @@ TROUBLE: dict[str, Callable[[str], str]] = {
 def write_sample_class(project: Project, folder: Path, learners: int, seed: int = 1) -> int:
     """Write `<student>/<chapter>/<chapter>.py` for each learner and return the number of files."""
     chance, written = random.Random(seed), 0
-    troubles, chapters = iter(TROUBLE.items()), project.course.chapters
+    troubles, chapters = iter(TROUBLE.values()), project.course.chapters
     for number in range(learners):
         student, skill = student_name(number), chance.random()
         for chapter in chapters:
-            choices = [
-                choose(project, exercise.name, skill, chance) for exercise in chapter.exercises
-            ]
-            text = HEADER + assemble(project, chapter.name, choices)
+            text = HEADER + invented_file(project, chapter, skill, chance)
             if number % 5 == 4 and chapter == chapters[number % len(chapters)]:
-                _, spoil = next(troubles, ("", lambda text: text))
+                spoil = next(troubles, str)
                 text = spoil(text)
             path = folder / student / chapter.name / f"{chapter.name}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,33 +62,23 @@ def student_name(number: int) -> str:
     return name if number < len(NAMES) else f"{name}{number // len(NAMES) + 1}"
 
 
-def choose(project: Project, exercise: str, skill: float, chance: random.Random) -> Choice:
-    """Draw the choice in an exercise of a learner with this skill (0 to 1)."""
-    drawn = chance.random()
-    mistakes = known(project, exercise)
-    if drawn < 0.45 + 0.5 * skill or not mistakes:
-        return Choice(exercise)
-    if drawn > 0.93 + 0.07 * skill:
-        return Choice(exercise, to_do=True)
-    return Choice(exercise, chance.choice(mistakes).edits)
+def invented_file(project: Project, chapter: Chapter, skill: float, chance: random.Random) -> str:
+    """Return a learner's file for a chapter, without lesson text. skill: from 0 to 1.
 
-
-def assemble(project: Project, chapter: str, choices: list[Choice]) -> str:
-    """Return a learner's file for a chapter: its code, with each exercise done as chosen."""
-    text = code_of(project, chapter)
-    for choice in choices:
-        if choice.to_do:
-            text = undone(text, choice.exercise)
+    Each exercise is right, or has a known mistake, or is still to do.
+    """
+    cells = read_lesson(project.solution(chapter.name))
+    code = [right_code(c.source) for c in cells if not c.is_text and "active" not in c.marks]
+    text = "\n\n\n".join(code) + "\n"
+    for name in (exercise.name for exercise in chapter.exercises):
+        drawn, mistakes = chance.random(), known(project, name)
+        if drawn < 0.45 + 0.5 * skill or not mistakes:
+            continue
+        if drawn > 0.93 + 0.07 * skill:
+            text = undone(text, name)
         else:
-            text = make(text, choice.exercise, choice.edits)
+            text = make(text, name, chance.choice(mistakes).edits)
     return MARKS.sub("", text)
-
-
-def code_of(project: Project, chapter: str) -> str:
-    """Return the imports and the exercises of a chapter, without lesson text."""
-    cells = read_script(project.solution(chapter)).notebook.cells
-    code = [c.source for c in cells if c.cell_type == "code" and "active" not in c.metadata]
-    return "\n\n\n".join(code) + "\n"
 
 
 def undone(text: str, exercise: str) -> str:

@@ -10,10 +10,12 @@ import secrets
 from itertools import chain, count
 from pathlib import Path
 
+from ..cells import marked, read_lesson
 from ..course import CourseError
-from ..project import EXERCISE, Project
+from ..project import Project
 
 TEMPLATES = Path(__file__).parent / "templates"
+ENDING = "\n# %% [markdown] ending=true\n"
 CHAPTERS = re.compile(r"chapters=\((.*?)\n?( *)\),", re.DOTALL)
 FIRST_CHAPTER = "ch1_first_steps"
 KINDS = {"function": "scaled", "class": "Offset", "values": "counted"}  # with a sample's name
@@ -75,21 +77,16 @@ def new_exercise(project: Project, chapter: str, name: str, kind: str) -> list[P
 
 
 def write_exercise(project: Project, chapter: str, name: str, kind: str) -> list[Path]:
-    """Write the lesson's part, with solution and hints, and the grader file."""
+    """Write the grader file, and the lesson's part before its ending, with solution and hints."""
     words = {"name": name, "heading": heading(name)}
     folder, lesson = TEMPLATES / "exercise", project.solution(chapter)
     grader = project.graders / chapter / f"{name}.py"
     write_new(grader, filled(folder / f"{kind}.grader.txt", words))
-    written = filled(folder / f"{kind}.lesson.txt", words)
-    lesson.write_text(added(lesson.read_text(encoding="utf-8"), written), encoding="utf-8")
+    written = filled(folder / f"{kind}.lesson.txt", words).rstrip()
+    before, ending, after = lesson.read_text(encoding="utf-8").partition(ENDING)
+    text = f"{before.rstrip()}\n{written}\n{ending}{after}"
+    lesson.write_text(text, encoding="utf-8")
     return [lesson, grader]
-
-
-def added(lesson: str, exercise: str) -> str:
-    """Return a lesson with an exercise at its end, but before the chapter's ending."""
-    marker = "\n# %% [markdown] ending=true\n"
-    before, ending, after = lesson.partition(marker)
-    return f"{before.rstrip()}\n{exercise.rstrip()}\n{ending}{after}"
 
 
 def with_chapter(config: Path, name: str) -> str:
@@ -110,7 +107,7 @@ def with_chapter(config: Path, name: str) -> str:
 def exercises_in(project: Project) -> list[str]:
     """Return the names of all exercises, even in lessons that the config does not list."""
     lessons = sorted((project.root / "solutions").glob("*.py"))
-    return [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
+    return [name for path in lessons for name in marked(read_lesson(path), "exercise")]
 
 
 def checked(name: str) -> str:
@@ -121,13 +118,8 @@ def checked(name: str) -> str:
 
 
 def heading(name: str) -> str:
-    """Return a name as a heading.
-
-    >>> heading("scaled_rows")
-    'Scaled rows'
-    """
-    words = name.replace("_", " ").strip()
-    return words[:1].upper() + words[1:]
+    """Return a name as a heading: `scaled_rows` as `Scaled rows`."""
+    return name[:1].upper() + name[1:].replace("_", " ")
 
 
 def filled(template: Path, words: dict[str, str]) -> str:

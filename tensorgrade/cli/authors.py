@@ -18,23 +18,20 @@ def build(
         list[str] | None,
         typer.Argument(help="Chapters to build, or exercises of them; without names, all."),
     ] = None,
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="Also build pairs of mistakes, as for a release.")
-    ] = False,
 ) -> None:
     """Build stubs, references, fingerprints and notebooks."""
     from rich.console import Console
 
-    from ..author.building import last_line
-    from ..author.terminal import build_shown
+    from ..author.building import build as run
     from ..project import find_project
 
     project = find_project()
     print_errors(commands_in_the_way(project.root))
     again = "Finished exercises are written; the same command builds the rest."
     with interruptible(again):
-        print_errors(build_shown(project, names or (), pairs, Console(highlight=False)))
-    typer.echo(last_line(project, names or ()))
+        is_built = run(project, names or (), True, Console(highlight=False))
+    if not is_built:
+        raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=AUTHORS)
@@ -44,7 +41,7 @@ def author() -> None:
 
     root = find_project().root
     typer.echo("Building everything, then each file that you save. Press Ctrl-C to stop.")
-    from ..author.terminal import author as run  # this import is slow
+    from ..author.building import author as run  # this import is slow
 
     with interruptible("Files that you saved before are built."):
         run(root)

@@ -36,23 +36,14 @@ ALL = {f"{place}/{name}.safetensors" for place in PLACES.values()
 MESSAGES = {f"{place}/mistakes.json" for place in PLACES.values()}
 PAIRS = "graders/pairs/scaled.json.xz"
 NOTEBOOK, CHECKS = f"source/{CHAPTER}/{CHAPTER}.ipynb", f"source/{CHAPTER}/checks.zip"
+SCALED = {PUBLIC, HIDDEN, CHECKS}
 STUB, JSON = f"exercises/{CHAPTER}.py", "exercises/course.json"
 NEGATED = 'negated: Its sign is another one.\n    return -> return -\n"""'
 # An edit, and what a build writes then: a file, what is written there, what it becomes.
 EDITS = {
     "a word of a message": (GRADER, "added. It should", "added; it should", MESSAGES | {CHECKS}),
-    "a mistake's name": (
-        GRADER,
-        "scaled_factor_added:",
-        "added:",
-        {PUBLIC, HIDDEN, CHECKS} | MESSAGES,
-    ),
-    "a new mistake": (
-        GRADER,
-        '\n"""\n',
-        f"\n{NEGATED}\n",
-        {PUBLIC, HIDDEN, CHECKS} | MESSAGES,
-    ),
+    "a mistake's name": (GRADER, "scaled_factor_added:", "added:", SCALED | MESSAGES),
+    "a new mistake": (GRADER, '\n"""\n', f"\n{NEGATED}\n", SCALED | MESSAGES),
     "sizes that graders draw": (GRADER, "draw((10, 20),", "draw((40, 50),", {HIDDEN}),
     "a case": (GRADER, "[(4,),", "[(4,), (5,),", {PUBLIC, HIDDEN, CHECKS}),
     "the lesson's text": (LESSON, "Explain what to write", "Say what to write", {STUB, NOTEBOOK}),
@@ -63,7 +54,7 @@ EDITS = {
         GRADER,
         "Every entry is multiplied",
         "All are multiplied",
-        {JSON, PUBLIC, HIDDEN, f"source/{OTHER}/checks.zip", CHECKS},
+        SCALED | {JSON, f"source/{OTHER}/checks.zip"},
     ),
     "the other lesson": (
         f"solutions/{OTHER}.py",
@@ -128,7 +119,7 @@ def test_named_exercises_are_built_alone_and_a_slip_elsewhere_does_not_matter(co
     assert "there is no cases(draw)" in refused(course)
     edit(course, f"graders/{OTHER}/{other.name}", "def case_s(", "def cases(")
     assert f"exercises/{OTHER}.py" in build(course)
-    assert "there is no scald; there is scaled" in refused(course, "scald")
+    assert "no exercise is named scald; there is scaled" in refused(course, "scald")
     edit(course, COUNTS, "def cases(", "def case_s(")
     assert "word_counts" in refused(course, "scaled"), "it is built with the same chapter"
 
@@ -189,7 +180,7 @@ def test_pairs_of_mistakes_are_for_learners_and_every_folder_gives_the_same_byte
     shutil.copy(course / "course_config.py", other)  # each new course has a seed of its own
     for root in (course, other):
         edit(root, GRADER, '\n"""\n', f"\n{NEGATED}\n")
-        build(root, "--pairs")
+        build(root)
     assert derived(other) == derived(course)
     found = {False: 0, True: 0}
     for path in ALL:
@@ -202,6 +193,7 @@ SLIPS = [
     (GRADER, "x + factor", "x +* factor", "scaled: scaled_factor_added is not valid Python"),
     (GRADER, "factor=3.0)", "factr=3.0)", "TypeError: scaled() has no parameter 'factr'"),
     (GRADER, "x + factor", "factor * x", "scaled: scaled_factor_added looks like a right"),
+    (GRADER, "x + factor", "x * 2.0", "scaled_factor_ignored looks like scaled_factor_added"),
     (GRADER, "factor=3.0)", ")", "scaled: the solution fails on values/(4,): TypeError"),
     (LESSON, "import torch\n", "import torch, nowhere\n", ":14: ModuleNotFoundError: No mod"),
     (LESSON, "# Explain", "# ![Arrows.](pictures/none.png)\n# Explain", "a picture of a lesson"),
@@ -215,16 +207,6 @@ def test_a_slip_that_shows_when_code_runs_is_a_sentence_with_its_file(course):
         told = refused(course, "scaled")
         assert said in told and (GRADER in told or LESSON in told or "none.png" in told), told
         (course / path).write_text(before, encoding="utf-8")
-
-
-def test_similar_mistakes_of_all_exercises_are_reported_at_once(course):
-    same = 'again: It is added.\n    x * factor -> factor + x\n"""'
-    edit(course, GRADER, '\n"""\n', f"\n{same}\n")
-    nothing = 'none: It is right.\n    return counts -> return counts # so\n"""'
-    edit(course, COUNTS, '\n"""\n', f"\n{nothing}\n")
-    said = refused(course)
-    assert "again looks like scaled_factor_added" in said
-    assert "none looks like a right answer" in said
 
 
 def test_a_sample_class_is_written(tmp_path):

@@ -71,16 +71,3 @@ def test_a_call_goes_to_the_object_made_last_or_to_the_exercise():
     assert steps[4].arguments == {"a": {"object": "object0"}}
     with pytest.raises(CourseError, match="f, case group/one: `load` is about an object"):
         recorded(load({"w": weights(2)}), construct("V1"))
-
-
-def test_an_argument_may_have_the_name_of_a_setting():
-    made = recorded(
-        construct("V1", named={"seed": 3, "dtype": "int"}, size=2),
-        call(x=normal(2), gradient=normal(2), named={"gradient": 2 * normal(1), "named": 5}),
-    )
-    first, second = made.steps
-    assert first.arguments == {"size": 2, "seed": 3, "dtype": "int"}
-    assert first.options["dtype"] == "float64"
-    assert second.arguments.keys() == {"x", "gradient", "named"}
-    assert second.options["gradient"] == ["result.gradient"] and second.arguments["named"] == 5
-    assert made.tensors["1.gradient"].shape == (1,)

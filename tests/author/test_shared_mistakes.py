@@ -14,7 +14,12 @@ doubled 20%: The result is doubled.
     or 100%
     counts.get(word, 0) -> 2 * counts.get(word, 0)
 '''
-ADDED = "# The exercises have it.\nadded_again: It is added.\n    x * factor -> factor + x\n"
+ADDED = """# The exercises have it.
+added_again: It is added.
+    x * factor -> factor + x
+far: Far off.
+    scalde -> x
+"""
 
 
 def test_shared_mistakes_apply_where_their_text_occurs_and_show_something_new(tmp_path):
@@ -31,6 +36,8 @@ def test_shared_mistakes_apply_where_their_text_occurs_and_show_something_new(tm
     _, prints = build_exercise(str(root), CHAPTER, "scaled", True)
     names = [name for one in prints for name in one.mistakes]
     assert names == ["scaled_factor_added", "scaled_factor_ignored", "doubled"]
-    assert "graders/mistakes.py:9: added_again is left out everywhere" in refused(root)
+    said = refused(root)
+    assert "graders/mistakes.py:9: added_again is left out everywhere" in said
+    assert "graders/mistakes.py:11: far is left out everywhere" in said
     shared.write_text(f'{DOUBLED}"""\n', encoding="utf-8")
     build(root)

@@ -19,7 +19,7 @@ LAYERS = [
     {"folders", "course", "processes"},
     {"runner"},
     {"sandbox", "exchange"},
-    {"sources"},
+    {"sources", "cells"},
     {"project", "built", "recognition"},
     {"judging"},
     {"attempts"},

@@ -2,10 +2,8 @@
 
 import json
 
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-
 from tensorgrade.author.handouts import notebook_text
-from tensorgrade.author.lessons import Script, read_script
+from tensorgrade.cells import Cell, read_lesson
 from tensorgrade.course import Course, Settings
 from tensorgrade.lateness import Lateness
 from tensorgrade.project import resolve
@@ -21,9 +19,10 @@ DUE = "2025-01-15 23:59 Europe/Berlin"
 def test_notebooks_and_lessons_show_the_deadline_below_the_title():
     settings = Settings("a", "A", 1, (CH1,), {}, lateness=RULE)
     course = Course.from_json(resolve(settings, ROOT).public_json())
-    short = Script(new_notebook(cells=[new_markdown_cell("# A"), new_code_cell("a = 1")]))
-    for script in (read_script(ROOT / "solutions" / f"{CH1}.py"), short):
-        (first, *_) = json.loads(notebook_text(script, course.chapters[0]))["cells"]
+    folder = ROOT / "solutions"
+    for cells in (read_lesson(folder / f"{CH1}.py"), [Cell("# A", is_text=True), Cell("a = 1")]):
+        made = notebook_text(cells, course.chapters[0], folder / "pictures")
+        (first, *_) = json.loads(made)["cells"]
         text = "".join(first["source"])
         assert text.startswith("# ") and f"**Due: {DUE}.**" in text
     assert f"due {DUE}" in lessons_page(course, ROOT, {})
