@@ -64,7 +64,7 @@ def export(
         names = sorted({row["chapter"] for row in rows})
         if len(names) > 1:
             raise CourseError(f"choose one of several chapters with --chapter: {', '.join(names)}")
-        only = course.chapter(names[0])
+        only = course.chapter(names[0]) if form in OF_ONE_CHAPTER else None
     if known and form in ADDRESSED:
         students = {row["student"] for row in rows}
         notes += note_on("not in " + PEOPLE, students - known.keys())

@@ -332,7 +332,7 @@ def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
     if several columns are named like this, or if --column names none.
     """
     there, header, found = {row["chapter"] for row in what.rows}, what.roster.header, []
-    for chapter in [what.only] if what.column else what.course.chapters:
+    for chapter in what.course.chapters:
         if chapter.name not in there:
             continue
         names = [what.column] if what.column else [chapter.title, chapter.name]
