@@ -102,10 +102,8 @@ class Lateness:
         found += [
             f"{n} is {v:g}; give a share, 0 to 1" for n, v in shares.items() if not 0 <= v <= 1
         ]
-        if self.grace_seconds < 0:
-            found.append("grace_seconds is negative")
-        if self.hidden_runs_a_day < 0:
-            found.append("hidden_runs_a_day is negative")
+        for name in ("grace_seconds", "hidden_runs_a_day"):
+            found += [f"{name} is negative"] if getattr(self, name) < 0 else []
         if self.attempts not in (LAST, BEST):
             found.append(f"attempts is {self.attempts!r}; give last or best")
         return found

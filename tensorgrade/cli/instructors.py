@@ -101,7 +101,7 @@ def log(
     student: Student,
 ) -> None:
     """Show everything that happened to one learner's points."""
-    from ..instructor.learner_log import log_of
+    from ..instructor.explain import log_of
     from ..project import find_project
 
     for line in log_of(out, student, find_project().course):

@@ -87,7 +87,8 @@ def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
     output = []
     if lost:
         output = [f"{lost:g} points less: {dated[0]['late_seconds'] / 3600:.1f} hours late."]
-    best = max((float(one.get("score") or 0) for one in earlier(told)), default=0)
+    before = told.get("previous_submissions") or []
+    best = max((float(one.get("score") or 0) for one in before), default=0)
     if lateness.attempts == BEST and best > score:
         output.append(f"Your best attempt so far counts: {best:g} points.")
         score = best
@@ -114,15 +115,13 @@ def record(score: float, output: str, rows: list[dict], lateness: Lateness) -> d
     return {"score": score, "output": output, "tests": tests} | seen
 
 
-def earlier(told: dict) -> list[dict]:
-    """Return Gradescope's records of earlier submissions."""
-    return told.get("previous_submissions") or []
-
-
 def hidden_runs(told: dict) -> list[dict]:
     """Return the earlier submissions that were graded with the hidden tests, the latest last."""
-    results = [(one, one.get("results") or {}) for one in earlier(told)]
-    ran = [one for one, found in results if (found.get("extra_data") or {}).get(HIDDEN_RUN)]
+    ran = [
+        one
+        for one in told.get("previous_submissions") or []
+        if ((one.get("results") or {}).get("extra_data") or {}).get(HIDDEN_RUN)
+    ]
     return sorted(ran, key=lambda one: read_time(one["submission_time"]))
 
 
@@ -171,19 +170,10 @@ def gradescope_test(row: dict) -> dict:
 
 
 def prairielearn(chapter: str, base: Path) -> None:
-    """Grade `student/`, and write `results/results.json`."""
+    """Grade `student/`, and write `results/results.json`: a score from 0 to 1, and tests."""
     graders = Path("graders").resolve()
     close_to_others(graders, *(base / name for name in ("student", "data", "results")))
     rows = rows_on(base / "student", chapter, graders)
-    results = prairielearn_results(rows)
-    lateness = Lateness(**read_json(graders.parent / DATES))
-    if not is_released(lateness):
-        results |= {"tests": [], "message": received(rows, lateness)}
-    write_json(base / "results" / "results.json", results)
-
-
-def prairielearn_results(rows: list[dict]) -> dict:
-    """Return PrairieLearn's record: a score from 0 to 1, and a test for each exercise."""
     points, most = total(rows), total(rows, "max_points")
     tests = [
         {
@@ -195,7 +185,11 @@ def prairielearn_results(rows: list[dict]) -> dict:
         }
         for row in rows
     ]
-    return {"gradable": True, "score": round(points / most, 6) if most else 0.0, "tests": tests}
+    results = {"gradable": True, "score": round(points / most, 6) if most else 0.0, "tests": tests}
+    lateness = Lateness(**read_json(graders.parent / DATES))
+    if not is_released(lateness):
+        results |= {"tests": [], "message": received(rows, lateness)}
+    write_json(base / "results" / "results.json", results)
 
 
 def read_json(path: Path) -> dict:

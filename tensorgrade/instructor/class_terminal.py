@@ -52,23 +52,19 @@ def print_changes(
 
     Those with another file that earns no less are left out.
     """
-    old, new = (points_by_submission(rows) for rows in (before, now))
+    old: dict[str, float] = defaultdict(float)
+    new: dict[str, float] = defaultdict(float)
+    for points, rows in ((old, before), (new, now)):
+        for row in rows:
+            points[submission_of(row)] += row["points"]
     told = defaultdict(list)
     for why, whose in sorted({(one["why"], submission_of(one)) for one in changes}):
-        both = [old[whose], new[whose]]
+        both = [round(points[whose], 6) for points in (old, new)]
         if both[1] < both[0] or (both[1] > both[0] and why != OTHER_FILE):
             told[why].append(f"{whose}: {points_in(both)}")
     for why, lines in told.items():
         count = plural(len(lines), "submission")
         say(console, f"{why}: points of {count} differ", *at_most(lines))
-
-
-def points_by_submission(rows: list[dict]) -> dict[str, float]:
-    """Return the points of each submission."""
-    found: dict[str, float] = defaultdict(float)
-    for row in rows:
-        found[submission_of(row)] = round(found[submission_of(row)] + row["points"], 6)
-    return found
 
 
 def submission_of(row: dict) -> str:

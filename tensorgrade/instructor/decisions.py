@@ -1,4 +1,4 @@
-"""An instructor's decisions on single learners, in two files that `grade` never writes.
+"""An instructor's decisions on single learners, in three files that `grade` never writes.
 
 `OUT/overrides.csv` has points against the graders. An excused exercise has no points and no
 maximum. Deleting a line restores what the graders found.
@@ -13,58 +13,94 @@ deadline, but a chapter with a later deadline keeps it. A line on one chapter ha
     student,chapter,due,hours,reason
     ada,first_chapter,2027-01-20 23:59 Europe/Berlin,,ill
     ben,all,,48,accommodation
+
+`SUBMITTED/teams.csv` has learners who submit together. `collect` adds lines. A line without a
+chapter is about every chapter. A line on a chapter has priority over it.
+
+    student,team,chapter
+    ada,falcons,
+    ben,owls,second_chapter
 """
 
 from collections.abc import Callable, Collection
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from ..course import Course, CourseError
 from ..lateness import check_deadline, in_zone, read_time, with_zone, written
+from ..sources.finding import TEAMS, About
 from ..views.csv_cells import read_table
-from .rules import About, Key, Row, Rules
+from .rules import Row, Rules
 
 OVERRIDES, EXTENSIONS = "overrides.csv", "extensions.csv"
 OVERRIDE_COLUMNS = ("student", "exercise", "points", "reason")
 EXTENSION_COLUMNS = ("student", "chapter", "due", "hours", "reason")
+TEAM_COLUMNS = ("student", "team", "chapter")
 EXCUSED, ALL = "excused", "all"
 Line = dict[str, str]
+Decisions = dict[tuple[str, ...], Any]  # by student, chapter, and for overrides exercise
 
 
 def read_rules(out: Path, course: Course) -> Rules:
     """Return what the instructor decided. Raises CourseError with the file and the line."""
-    return Rules(course.lateness, read_extensions(out, course), read_overrides(out, course))
+    overrides = decided(out / OVERRIDES, OVERRIDE_COLUMNS, overrides_in, course)
+    return Rules(course.lateness, read_extensions(out, course), overrides)
 
 
-def each_line(path: Path, columns: tuple[str, ...], take: Callable[[Line], None]) -> None:
-    """Call a function with each line of a CSV. Raises CourseError with the line's number."""
+def read_extensions(out: Path, course: Course) -> dict[About, Row]:
+    """Return all extensions, by student and chapter. Raises CourseError."""
+    return decided(out / EXTENSIONS, EXTENSION_COLUMNS, extensions_in, course)
+
+
+def read_teams(submitted: Path, course: Course) -> dict[About, str]:
+    """Return the teams of a folder of submissions, by student and chapter. Raises CourseError."""
+    return decided(submitted / TEAMS, TEAM_COLUMNS[:2], teams_in, course)
+
+
+def decided(
+    path: Path,
+    columns: tuple[str, ...],
+    decisions_in: Callable[[Line, Course], Decisions],
+    course: Course,
+) -> Any:
+    """Return the decisions of all lines of a CSV; those on one chapter have priority.
+
+    Raises CourseError with the line's number.
+    """
+    general: Decisions = {}
+    single: Decisions = {}
     for number, line in read_table(path, columns):
         try:
-            take(line)
+            kind = general if line.get("chapter", "") in ("", ALL) else single
+            for about, decision in decisions_in(line, course).items():
+                if kind.setdefault(about, decision) != decision:
+                    what = " for ".join(reversed([about[0], about[-1]]))
+                    raise ValueError(f"an earlier line says something else on {what}")
         except (ValueError, CourseError) as error:
             raise CourseError(f"{path}, line {number}: {error}") from None
+    return general | single
 
 
-def read_overrides(out: Path, course: Course) -> dict[Key, Row]:
-    """Return all overrides by student, chapter and exercise. Raises CourseError."""
-    found: dict[Key, Row] = {}
+def teams_in(line: Line, course: Course) -> Decisions:
+    """Return the team of one line. Raises ValueError with a sentence."""
+    student, team, chapter = (line.get(column, "") for column in TEAM_COLUMNS)
+    if not (student and team):
+        raise ValueError("name a learner and a team")
+    every = [one.name for one in course.chapters]
+    if chapter not in ("", *every):
+        advice = "leave it empty for every chapter"
+        raise ValueError(f"the course has no chapter {chapter!r}; {advice}")
+    return {(student, name): team for name in ([chapter] if chapter else every)}
 
-    def take(line: Line) -> None:
-        for whose, override in overrides_in(line, course).items():
-            if found.setdefault(whose, override)["points"] != override["points"]:
-                raise ValueError(f"an earlier line gives other points for {whose[2]} to {whose[0]}")
 
-    each_line(out / OVERRIDES, OVERRIDE_COLUMNS, take)
-    return found
-
-
-def overrides_in(line: Line, course: Course) -> dict[Key, Row]:
+def overrides_in(line: Line, course: Course) -> Decisions:
     """Return the decisions of one line. Raises ValueError or CourseError with a sentence."""
     student, name, points, reason = (line[column] for column in OVERRIDE_COLUMNS)
     if not (student and reason):
         raise ValueError("student and reason must not be empty")
-    given = None if points == EXCUSED else number_in(points)
+    given = None if points == EXCUSED else number_in("points", points)
     if chapter := next((one for one in course.chapters if one.name == name), None):
         if given is not None:
             raise ValueError(f"{name} is a chapter, which can only be excused")
@@ -78,31 +114,16 @@ def overrides_in(line: Line, course: Course) -> dict[Key, Row]:
     return {(student, chapter.name, exercise.name): override for exercise in exercises}
 
 
-def number_in(points: str) -> float:
-    """Return points as a spreadsheet may have written them. Raises ValueError."""
+def number_in(column: str, cell: str) -> float:
+    """Return a number as a spreadsheet may have written it. Raises ValueError."""
     try:
-        return float(points.replace(",", "."))
+        return float(cell.replace(",", "."))
     except ValueError:
-        raise ValueError(f"points must be a number or `{EXCUSED}`, not {points!r}") from None
+        other = f" or `{EXCUSED}`" if column == "points" else ""
+        raise ValueError(f"{column} must be a number{other}, not {cell!r}") from None
 
 
-def read_extensions(out: Path, course: Course) -> dict[About, Row]:
-    """Return all extensions, by student and chapter. Raises CourseError."""
-    term: dict[About, Row] = {}
-    single: dict[About, Row] = {}
-
-    def take(line: Line) -> None:
-        found = extensions_in(line, course)
-        kind = term if line["chapter"] == ALL else single
-        if twice := found.keys() & kind.keys():
-            raise ValueError(f"a line above extends {' for '.join(min(twice)[::-1])}")
-        kind.update(found)
-
-    each_line(out / EXTENSIONS, EXTENSION_COLUMNS, take)
-    return term | single
-
-
-def extensions_in(line: Line, course: Course) -> dict[About, Row]:
+def extensions_in(line: Line, course: Course) -> Decisions:
     """Return the extensions of one line. Raises ValueError or CourseError with a sentence."""
     student, name, due, hours, reason = (line[column] for column in EXTENSION_COLUMNS)
     if not (student and reason):
@@ -125,14 +146,14 @@ def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
     zone = course.lateness.zone
     if due:
         return check_deadline(with_zone(due, zone))
-    try:
-        extra = timedelta(hours=float(hours.replace(",", ".")))
-        moment = read_time(course.lateness.deadlines[chapter]) + extra
-    except (ValueError, OverflowError):
-        raise ValueError(f"hours must be a number, not {hours!r}") from None
-    if extra <= timedelta(0):
-        raise ValueError(f"hours must be more than 0, not {hours}")
+    more = number_in("hours", hours)
+    if not 0 < more < MOST_HOURS:
+        raise ValueError(f"hours must be more than 0, and less than {MOST_HOURS}, not {hours}")
+    moment = read_time(course.lateness.deadlines[chapter]) + timedelta(hours=more)
     return in_zone(written(moment), zone)
+
+
+MOST_HOURS = 10_000  # more than a year
 
 
 def unknown_learners(rules: Rules, students: Collection[str]) -> list[str]:
@@ -141,9 +162,9 @@ def unknown_learners(rules: Rules, students: Collection[str]) -> list[str]:
     Similar names of learners are added: `adda (did you mean ada?)`.
     """
     notes = []
-    for file, decided in ((EXTENSIONS, rules.extensions), (OVERRIDES, rules.overrides)):
+    for file, decisions in ((EXTENSIONS, rules.extensions), (OVERRIDES, rules.overrides)):
         strange = []
-        for name in sorted({student for student, *_ in decided} - set(students)):
+        for name in sorted({student for student, *_ in decisions} - set(students)):
             similar = get_close_matches(name, students, n=2)
             strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
         if strange:

@@ -1,4 +1,4 @@
-"""The files of a download, and what course systems and class lists say about them.
+"""The files of a download, and what becomes of them.
 
 A download is a zip, or the folder that it was unpacked to. Nothing is unpacked: a path is only
 compared with the names that a course system gives. A file that cannot be read raises NotRead when
@@ -6,7 +6,6 @@ it is read, and affects no other file.
 """
 
 import os
-import re
 import subprocess
 import tempfile
 import unicodedata
@@ -17,73 +16,105 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from ..course import CourseError
+from ..course import Course, CourseError
+from ..exchange.text import short
 from ..folders import LEFT_BEHIND
-from ..lateness import read_time, written, zone_named
-from ..sources.candidates import NO_ARCHIVE, File, read_bytes, read_entry
+from ..lateness import read_time
+from ..sources.candidates import NO_ARCHIVE, File, entries_of, read_bytes, shown
+from ..sources.finding import About
+from ..views.words import plural
 from .people import People
-from .roster import Person, Roster, Row
-from .worksheet import STATUS, read_date
+from .roster import Person, Roster
+from .submitted_folder import LINES, brief
 
-LARGEST = 16 << 20  # bytes of one file
 PACKAGES = {"venv", "env", "virtualenv", "site-packages", "node_modules", "conda-meta"}
 LEFT_OUT = PACKAGES | LEFT_BEHIND  # these may hold thousands of files
 SECONDS = 20  # for git
+MOST_TOLD = 12  # sentences of a kind
+LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 
 
-@dataclass(frozen=True)
+@dataclass
 class Download:
-    """A download, the class, and what becomes of files that are not collected.
+    """A download, its class, and what becomes of each file.
 
-    files: by path. teams: the members of each team in teams.csv. zone: the time zone of Moodle's
-    dates. lost: files that belong to no known person, by the reason. others: people with something
-    else, such as an online text, by a sentence.
+    files: by path. submitted: the folder to write to. teams: the members of each team in teams.csv.
+    only: the asked chapter; "" for all of them. zone: the time zone of Moodle's dates. turns: the
+    system's number of the submission that counts so far, by learner and chapter. others: people
+    with something else, such as an online text, by a sentence.
+
+    lines: those of collected.csv. lost: the paths of files that could not be read, assigned or
+    written, by the learner and the reason. notes: sentences. groups: of learners' chapters that
+    were collected; "" for a learner alone. written, unchanged: the number of chapters' folders.
     """
 
     source: Path
     files: list[File]
+    submitted: Path
+    course: Course
     people: People
     roster: Roster
     teams: dict[str, tuple[Person, ...]]
+    only: str = ""
     zone: str = ""
-    lost: dict[str, list[File]] = field(default_factory=lambda: defaultdict(list))
+    turns: dict[About, int] = field(default_factory=dict)
     others: dict[str, list[Person]] = field(default_factory=lambda: defaultdict(list))
+    lines: list[dict[str, str]] = field(default_factory=list)
+    lost: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
+    notes: list[str] = field(default_factory=list)
+    groups: dict[About, str] = field(default_factory=dict)
+    written: int = 0
+    unchanged: int = 0
+
+    @property
+    def chapter(self) -> str:
+        """The asked chapter, or the only one that was collected; "" if there are several."""
+        collected = {self.only} if self.only else {chapter for _, chapter in self.groups}
+        return collected.pop() if len(collected) == 1 else ""
 
     def members(self, team: str) -> tuple[Person, ...]:
         """Return the members of a team in teams.csv."""
         return self.teams.get(letters(team), ())
 
-    def date_in(self, row: Row, column: str) -> str:
-        """Return the time in a cell of Moodle's worksheet, in UTC; "" if there is none.
+    def tell(self, file: File, result: str, student: str = "", chapter: str = "") -> None:
+        """Add a line to collected.csv."""
+        path, turn = shown(file.above + file.path), str(file.turn or "")
+        cells = (self.source.name, path, student, chapter, file.submitted, turn, result)
+        self.lines.append(dict(zip(LINES, cells, strict=True)))
 
-        Of an hour that clocks show twice, the first one counts. Raises CourseError for a time that
-        is not understood.
-        """
-        cell = row.cells.get(column, "").strip("-")
-        local = read_date(cell)
-        if local is None and (not cell or column == STATUS):
-            return ""
-        if local is None:
-            where = f"the roster {self.roster.path}, line {row.line}"
-            raise CourseError(f"{where}: the date {cell!r} in {column!r} is not understood")
-        if not self.zone:
-            raise CourseError(
-                "the time zone of the worksheet's dates is not known; set zone in the Lateness of "
-                "course_config.py, or give --zone Europe/Berlin"
-            )
-        try:
-            return written(local.replace(tzinfo=zone_named(self.zone)))
-        except OverflowError:  # in the first or the last hours of the calendar
-            return ""
+    def lose(self, file: File, why: str, student: str = "", chapter: str = "") -> None:
+        """Add a line, and a sentence, on a file that is lost."""
+        self.tell(file, f"left out: {why}", student, chapter)
+        self.lost[student, why].append(brief(file.above + file.path, 90))
+
+    def told(self) -> list[str]:
+        """Return all sentences, shortened, and at most a few of each kind."""
+        lost, found = [], []
+        for (_, why), (first, *others) in self.lost.items():
+            more = f" and {plural(len(others), 'more file')} are" if others else " is"
+            lost.append(f"{first}{more} left out: {why}")
+        for kind in (lost, self.notes):
+            found += [short(note, LONGEST_NOTE) for note in kind[:MOST_TOLD]]
+            if len(kind) > MOST_TOLD:
+                found.append(f"… and {len(kind) - MOST_TOLD} more like these")
+        return found
 
 
-def submitted_by(people: tuple[Person, ...], name: str, file: File, at: str = "") -> File:
-    """Return a file of a download as one of these people.
+def owned(file: File, name: str, people: tuple[Person, ...], at: str = "", team: str = "") -> File:
+    """Return a file of a download as that of one person, or of a team.
 
-    name: the end of its path, which the learner chose. at: the time in UTC; "" if unknown.
+    name: the end of its path, which the learner chose. at: the time in UTC; "" if unknown. team:
+    its name, if several people submitted the file.
     """
-    time, above = read_time(at).timestamp() if at else 0.0, file.path.removesuffix(name)
-    return replace(file, path=name, above=above, people=people, submitted=at, time=time)
+    return replace(
+        file,
+        path=name,
+        above=file.path.removesuffix(name),
+        people=people,
+        submitted=at,
+        time=read_time(at).timestamp() if at else 0.0,
+        team=team if len(people) > 1 else "",
+    )
 
 
 def letters(name: str) -> str:
@@ -104,7 +135,7 @@ def files_in(source: Path) -> list[File]:
     Hidden files and installed packages are left out. At the top a dot may be part of a name.
     """
     try:
-        found = in_folder(source) if source.is_dir() else in_zip(source)
+        found = in_folder(source) if source.is_dir() else entries_of(zipfile.ZipFile(source))
         return sorted((one for one in found if is_wanted(one.path)), key=lambda one: one.path)
     except NO_ARCHIVE as error:
         why = getattr(error, "strerror", None) or str(error)
@@ -125,14 +156,6 @@ def in_folder(source: Path) -> Iterator[File]:
         above = Path(where).relative_to(source)
         for name in names:
             yield File((above / name).as_posix(), partial(read_bytes, Path(where, name)))
-
-
-def in_zip(source: Path) -> Iterator[File]:
-    """Yield the files of a zip. Raises one of NO_ARCHIVE."""
-    archive = zipfile.ZipFile(source)
-    for info in archive.infolist():
-        if not info.is_dir():
-            yield File(info.filename, partial(read_entry, archive, info))
 
 
 def commit_dates(clone: Path) -> dict[str, str]:
@@ -160,11 +183,3 @@ def commit_dates(clone: Path) -> dict[str, str]:
         for path in paths:
             dates.setdefault(path.removeprefix("\n"), date)
     return dates
-
-
-def time_in(text: object) -> str:
-    """Return a time of Gradescope or git in UTC; "" for anything else."""
-    try:
-        return written(read_time(re.sub(r"(\.\d{6})\d+", r"\1", str(text))))
-    except ValueError:
-        return ""

@@ -1,8 +1,9 @@
-"""Collect everything behind one verdict for an instructor: checks, cases and values."""
+"""Everything behind one verdict for an instructor, and the history of one learner's points."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console
@@ -18,15 +19,16 @@ from ..course import Course, CourseError
 from ..exchange.text import printable
 from ..lateness import in_zone
 from ..sources.finding import find_submissions
-from ..sources.submitted_files import NOTHING, SubmittedFiles
+from ..sources.submitted_files import NOTHING
 from ..views.note import Note
 from ..views.points import how_earned
+from .class_terminal import points_in
+from .decisions import read_teams
 from .grader import Grader
-from .learner_log import change_line, points_changes
-from .points_breakdown import is_changed, points_steps
-from .results import Results
-from .rules import Row, found
-from .teams import read_teams
+from .results import Attempt as Stored
+from .results import Results, rows_of
+from .rules import Row, found, is_changed, late, points, points_steps, total
+from .term import terms_of
 
 SHOWN = 3  # failed checks that are shown with their values
 MOST_LINES = 500  # of a learner's code; a normal answer has a few dozen
@@ -41,7 +43,8 @@ class Explanation:
     row: the row that counts, if OUT has one; otherwise the new one with its late penalty. verdict,
     checks, attempt: the results of grading the file in SUBMITTED now; the checks show expected
     values. code: the lines of the learner's own code for this exercise, by number. changes: changes
-    of the points that count. difference: a sentence if the row that counts is not today's result.
+    of the points that count. counts_other: the row is of another file. difference: a sentence if
+    the row that counts is not today's result.
     """
 
     row: Row
@@ -49,7 +52,7 @@ class Explanation:
     checks: list[CheckResult]
     attempt: Attempt
     code: Mapping[int, str] = field(default_factory=dict)
-    changes: tuple[str, ...] = ()
+    changes: Sequence[str] = ()
     difference: str = ""
     counts_other: bool = False
 
@@ -63,8 +66,19 @@ def explain(
     """
     course = grader.maker.course
     chapter, _ = course.exercise(exercise)
-    recorded, changes = recorded_row(out, student, exercise, course) if out else (None, ())
-    one = submission_of(course, student, chapter.name, submitted)
+    recorded, changes = None, []
+    if out:
+        results, zone = Results(out), course.lateness.zone
+        rows = results.rows(course, student)
+        recorded = next((row for row in rows if row["exercise"] == exercise), None)
+        changes = [
+            f"Changed {in_zone(one['at'], zone)}: {told}."
+            for one, told in points_changes(results, student)
+            if one["exercise"] == exercise
+        ]
+    files, _ = find_submissions(submitted, course, read_teams(submitted, course))
+    about = student, chapter.name
+    one = next((file for file in files if (file.student, file.chapter) == about), None)
     if one is None and recorded is None:
         raise CourseError(f"{submitted} holds no folder {student}/{chapter.name}")
     if one is None or one.missing:
@@ -104,17 +118,6 @@ def with_values(judged: Judged) -> list[CheckResult]:
             finding = replace(told, earlier=finding.earlier, trace=list, said=list)
         shown.append(replace(one, finding=finding))
     return shown
-
-
-def recorded_row(
-    out: Path, student: str, exercise: str, course: Course
-) -> tuple[Row | None, tuple[str, ...]]:
-    """Return the row that counts, None without one, and a sentence on each change of its points."""
-    results, zone = Results(out), course.lateness.zone
-    rows = results.rows(course, student)
-    moved = [one for one in points_changes(results, student) if one["exercise"] == exercise]
-    told = tuple(f"{in_zone(one['at'], zone)}: {change_line(one)}." for one in moved)
-    return next((row for row in rows if row["exercise"] == exercise), None), told
 
 
 def difference(recorded: Row, verdict: Verdict, other: bool) -> str:
@@ -161,15 +164,6 @@ def code_of(attempt: Attempt, exercise: str) -> dict[int, str]:
     return code
 
 
-def submission_of(
-    course: Course, student: str, chapter: str, submitted: Path
-) -> SubmittedFiles | None:
-    """Return a learner's submission for a chapter; None if there is none. Raises CourseError."""
-    teams = read_teams(submitted, course)
-    submissions, _ = find_submissions(submitted, course, share=lambda all_: teams.share(all_)[0])
-    return next((o for o in submissions if (o.student, o.chapter) == (student, chapter)), None)
-
-
 def print_explanation(console: Console, explanation: Explanation, given: str = "") -> None:
     """Print the verdict, the code, and the checks with the values of failed ones.
 
@@ -208,24 +202,17 @@ def notes_on(explanation: Explanation) -> list[Note]:
     return list(notes.values())[:SHOWN]
 
 
-def submitted_at(explanation: Explanation) -> str:
-    """Return the time of the submission, its team and the deadline, in the course's time zone."""
-    lateness, row = explanation.attempt.course.lateness, explanation.row
-    own = row.get("extension", {}).get("due", "")
-    due = lateness.shown_deadline(row["chapter"], own)
-    deadline = f"; deadline: {due}" if due else ""
-    team = f" as team {row['team']}" if row.get("team") else ""
-    when = in_zone(row.get("submitted"), lateness.zone) or "time unknown"
-    return f"Submitted{team}: {when}{deadline}"
-
-
 def facts(explanation: Explanation) -> list[str]:
     """Return what counts, why, and what was said about it, as instructors and learners read it."""
     row = explanation.row
     lines = points_steps(row) if is_changed(row) or row["mistakes"] else []
-    lines += [submitted_at(explanation)] if row.get("submitted") else []
-    lines += [f"Changed {change}" for change in explanation.changes]
-    lines += ["", row["message"]]
+    if row.get("submitted"):
+        lateness = explanation.attempt.course.lateness
+        due = lateness.shown_deadline(row["chapter"], row.get("extension", {}).get("due", ""))
+        team = f" as team {row['team']}" if row.get("team") else ""
+        when = f"Submitted{team}: {in_zone(row['submitted'], lateness.zone)}"
+        lines.append(f"{when}; deadline: {due}" if due else when)
+    lines += [*explanation.changes, "", row["message"]]
     return lines + ([f"Recognized: {', '.join(row['mistakes'])}"] if row["mistakes"] else [])
 
 
@@ -262,3 +249,62 @@ def print_checks(console: Console, explanation: Explanation) -> None:
         if check.finding and explanation.verdict.status not in NOT_RUN:
             why = Text(check.finding.diagnosis.problem, "dim")
             console.print(Padding(why, (0, 2, 0, 10)))
+
+
+# --- the history of one learner's points ---------------------------------------------------------
+
+
+def log_of(out: Path, student: str, course: Course) -> list[str]:
+    """Return a line for each event in the history of a learner's points. Raises CourseError."""
+    results, zone = Results(out), course.lateness.zone
+    attempts = [one for own in results.attempts(student).values() for one in own]
+    if not attempts:
+        raise CourseError(f"{out} holds no rows of {student}")
+    lines = [(one.at, attempt_line(one, zone)) for one in attempts]
+    moved = points_changes(results, student)
+    lines += [(one["at"], f"{one['chapter']}: {change}") for one, change in moved]
+    told = [f"{in_zone(at, zone)}  {line}" for at, line in sorted(lines, key=lambda pair: pair[0])]
+    rows = results.rows(course, student)
+    newest = {one.chapter: one.file for one in attempts}
+    standing = [
+        standing_line(chapter, list(own), newest[chapter])
+        for chapter, own in groupby(rows, key=lambda row: row["chapter"])
+    ]
+    term = terms_of(rows_of(out, course), course).get(student) if course.scheme else None
+    return [*told, "", *standing, *([term.told()] if term else [])]
+
+
+def attempt_line(one: Stored, zone: str) -> str:
+    """Return a line with a graded attempt and the points that the graders found."""
+    earned, most = total(one.rows), total(one.rows, "max_points")
+    when = in_zone(one.rows[0].get("submitted"), zone) or "at an unknown time"
+    file = f"file {one.file[:8]}, graders {one.graders[:8]}"
+    return f"{one.chapter}: graded, {earned:g} of {most:g} points found; submitted {when}; {file}"
+
+
+def points_changes(results: Results, student: str) -> list[tuple[Row, str]]:
+    """Return the changes of a learner's points with a line on each; none of the status alone."""
+    return [
+        (one, f"{one['exercise']} {points_in(one['points'])} ({one['why']})")
+        for one in results.changes(student)
+        if one["points"][0] != one["points"][1]
+    ]
+
+
+def standing_line(chapter: str, rows: list[Row], newest: str) -> str:
+    """Return a line with the points that count, and what changed those that the graders found.
+
+    newest: the digest of the learner's newest file.
+    """
+    first, parts = rows[0], []
+    if penalty := total(rows, "penalty"):
+        parts.append(f"{late(first['late_seconds'])} late: {points(penalty)} less")
+    if extension := first.get("extension"):
+        parts.append(f"extension until {extension['due']}")
+    if decided := [row["exercise"] for row in rows if row.get("override")]:
+        parts.append(f"decided by an instructor: {', '.join(decided)}")
+    if team := first.get("team"):
+        parts.append(f"team {team}")
+    file = "" if first["file"] == newest else f", of the earlier file {first['file'][:8]}"
+    counts = f"{total(rows):g} of {points(total(rows, 'max_points'))} count{file}"
+    return f"{chapter}: {counts}" + (f" ({'; '.join(parts)})" if parts else "")

@@ -5,23 +5,24 @@ What is addressed to a person goes only to people of people.csv.
 
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import chain, count
 from pathlib import Path
 
 from ..attempts.verdict import Status
-from ..course import Course, CourseError
+from ..course import Chapter, Course, CourseError
 from ..lateness import in_zone, is_released
+from ..sources.finding import PEOPLE, named
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
-from .export_rows import Export, counted_rows, people_in, write
-from .gradebooks import canvas_csv, moodle_csv
-from .people import safe
+from ..views.words import plural
+from .gradebooks import EXPORT, Export, canvas_csv, moodle_csv, write
+from .people import People, read_people, safe
 from .report.page import PAGES, STATES, Person, people_of
-from .roster import Roster
+from .results import Results, rows_of
+from .roster import IDENTIFIER, Roster, number_of
 from .rules import total
 from .term import Term, terms_of
-from .worksheet import IDENTIFIER, number_of
 
 
 def export(
@@ -50,22 +51,73 @@ def export(
         raise CourseError(f"--format must be one of {', '.join(WRITERS)}, not {form}")
     if form in FOR_LEARNERS and not is_released(course.lateness):
         raise CourseError(not_released(course))
-    only = course.chapter(chapter) if chapter else None
-    people = people_in(out, roster)
-    rows, notes = counted_rows(out, course, people.in_section(section), only, partial)
+    only, rows = course.chapter(chapter) if chapter else None, rows_of(out, course)
+    people = people_in(out, {row["student"] for row in rows}, roster)
+    own = people.in_section(section)
+    rows = [row for row in rows if is_asked(row["student"], row["chapter"], own, only)]
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or section or 'this course'}")
+    waiting = sorted("/".join(one) for one in Results(out).waiting() if is_asked(*one, own, only))
+    notes = notes_on_waiting(waiting, partial)
     known = {escaped(person["student"]): person for person in people.rows}
-    what = Export(
-        out, course, rows, known, roster, only, overwrite, section, column, lessons, notes
-    )
-    what.folder.mkdir(parents=True, exist_ok=True)
-    return WRITERS[form](what), list(dict.fromkeys(what.notes))
+    if only is None and (form in OF_ONE_CHAPTER or column):
+        names = sorted({row["chapter"] for row in rows})
+        if len(names) > 1:
+            raise CourseError(f"choose one of several chapters with --chapter: {', '.join(names)}")
+        only = course.chapter(names[0]) if form in OF_ONE_CHAPTER else None
+    if known and form in ADDRESSED:
+        students = {row["student"] for row in rows}
+        notes += note_on("not in " + PEOPLE, students - known.keys())
+        rows = [row for row in rows if row["student"] in known]
+        if form != "pages":
+            listed = {escaped(row.person["student"]) for row in roster.rows}
+            notes += note_on("not on the roster", students & known.keys() - listed)
+    folder = out / EXPORT / (safe(section) if section else "")
+    what = Export(folder, course, rows, known, roster, only, overwrite, column, lessons, notes)
+    folder.mkdir(parents=True, exist_ok=True)
+    return WRITERS[form](what), list(dict.fromkeys(notes))
 
 
-# The exports that show points to learners. Pages are not listed, because they show less before the
-# release.
+# These show points to learners. Pages are not listed, because they show less before the release.
 FOR_LEARNERS = ("moodle", "canvas")
+OF_ONE_CHAPTER = ("moodle", "feedback")
+ADDRESSED = ("moodle", "canvas", "feedback", "pages")  # to people of people.csv only
+
+
+def people_in(out: Path, students: set[str], roster: Roster) -> People:
+    """Return the people of the class, and set those of the roster's rows. Raises CourseError.
+
+    The roster updates people.csv if there is one. students: those with rows.
+    """
+    people = read_people(out)
+    people.folders = students
+    has_people = bool(people.rows)
+    people.update(roster)
+    if has_people and roster.rows:
+        people.save()
+    return people
+
+
+def is_asked(student: str, chapter: str, own: Collection[str], only: Chapter | None) -> bool:
+    """Return True if an export is about a learner's chapter. own, only: all if empty."""
+    return (not own or student in own) and (only is None or chapter == only.name)
+
+
+def notes_on_waiting(waiting: list[str], partial: bool) -> list[str]:
+    """Return a note on submissions that are not graded yet. Raises CourseError unless partial."""
+    if not waiting:
+        return []
+    verb = "is" if len(waiting) == 1 else "are"
+    what = f"{plural(len(waiting), 'submission')} {verb} not graded yet: {named(waiting)}"
+    if not partial:
+        advice = "wait until the run ends, or run `tensorgrade grade` again"
+        raise CourseError(f"{what}; {advice}, or export without new points of these with --partial")
+    return [f"{what}; their new points are not in the export"]
+
+
+def note_on(where: str, students: set[str]) -> list[str]:
+    """Return a note on learners whose rows are not exported; none without any."""
+    return [f"{where}, so not in the file: {named(sorted(students))}"] if students else []
 
 
 def not_released(course: Course) -> str:
@@ -196,7 +248,7 @@ def learners_pages(what: Export) -> list[Path]:
     for old in folder.glob("*.html"):
         old.unlink()
     paths, terms = [], terms_in(what)
-    for student, person in people_of(what.addressed(), 0).items():
+    for student, person in people_of(what.rows, 0).items():
         name = safe(student).encode("utf-8", "replace").decode()
         wishes = chain([name], (f"{name}-{number}" for number in count(2)))
         path = next(p for one in wishes if not (p := folder / f"{one}.html").exists())
@@ -226,7 +278,7 @@ def moodle_feedback(what: Export) -> list[Path]:
     Moodle finds people by the number after the first underscore. Raises CourseError without a
     worksheet.
     """
-    chapter, people = what.only(), what.people()
+    chapter, people = what.only, people_of(what.rows, 0)
     what.roster.check_worksheet()
     path = what.folder / f"moodle-feedback-{chapter.name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -237,7 +289,6 @@ def moodle_feedback(what: Export) -> list[Path]:
                 page = page_of(people[student], what.course, lessons=what.lessons)
                 place = f"{name}_{number}_assignsubmission_file_/{chapter.name}.html"
                 archive.writestr(place, page.encode("utf-8", "replace"))
-    what.note_unlisted(people)
     return [path]
 
 

@@ -8,23 +8,22 @@ import codecs
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape, unescape
 from math import inf
 from pathlib import Path
 
-from ..course import Chapter, CourseError
+from ..course import Chapter, Course, CourseError
+from ..folders import write_file
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
-from .export_rows import Export, write
-from .points_breakdown import is_changed, late, points_steps
 from .report.page import Person, people_of
-from .roster import IDENTIFYING
-from .rules import total
+from .roster import IDENTIFIER, IDENTIFYING, NO, Roster, english
+from .rules import is_changed, late, points_steps, total
 from .submitted_folder import brief
-from .worksheet import IDENTIFIER, NO, english
 
 MOST_TOLD = 10
+EXPORT = "export"  # the folder in OUT
 GRADE, COMMENT, MAXIMUM = "grade", "feedback comments", "maximum grade"
 CANVAS = (
     *("student", "lastname", "firstname", "id", "sis user id", "sis login id"),
@@ -32,6 +31,41 @@ CANVAS = (
 )
 KEPT = (*IDENTIFYING, *CANVAS, IDENTIFIER)  # course systems find people by these cells
 New = dict[int, str]  # the new cells of a learner's line, by place
+
+
+@dataclass(frozen=True)
+class Export:
+    """The data to export.
+
+    folder: for exported files. rows: those that count. known: the people of people.csv by the name
+    that rows have; without the file, each folder is a learner. roster: may be empty. chapter: the
+    only one; None for several. overwrite: replace typed cells, and let many grades fall. column:
+    the column of Canvas' gradebook to fill, if its name is not the chapter's title. lessons: the
+    address of the lessons, for links on learners' pages. notes: sentences for the instructor.
+    """
+
+    folder: Path
+    course: Course
+    rows: list[dict]
+    known: dict[str, dict[str, str]]
+    roster: Roster
+    chapter: Chapter | None = None
+    overwrite: bool = False
+    column: str = ""
+    lessons: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def only(self) -> Chapter:
+        """The only chapter of an export of one chapter."""
+        assert self.chapter is not None
+        return self.chapter
+
+
+def write(path: Path, text: str) -> list[Path]:
+    """Write a text to a file. Characters that cannot be UTF-8, such as in names, become "?"."""
+    write_file(path, text.encode("utf-8", "replace"))
+    return [path]
 
 
 @dataclass(frozen=True)
@@ -198,7 +232,7 @@ def moodle_csv(what: Export) -> list[Path]:
     Grades are out of each row's Maximum grade. Raises CourseError for another roster, and if there
     is nothing to fill in.
     """
-    chapter, people, roster = what.only(), what.people(), what.roster
+    chapter, people, roster = what.only, people_of(what.rows, 0), what.roster
     roster.check_worksheet()
     can = fillable(what)
     lines: dict[str, list[str]] = {}
@@ -217,7 +251,6 @@ def moodle_csv(what: Export) -> list[Path]:
         new[student] = {place: cells[name] for name, place in can.items()}
     path = what.folder / f"moodle-{chapter.name}.csv"
     filled = filled_in(what, roster.header, lines, new, [path])
-    what.note_unlisted(people)
     given = roster.path.read_bytes()
     text = as_csv(roster.header, filled, separator_of(given.decode("utf-8-sig")))
     return write(path, f"\ufeff{text}" if given.startswith(codecs.BOM_UTF8) else text)
@@ -266,9 +299,9 @@ def canvas_csv(what: Export) -> list[Path]:
     roster, name = what.roster, f"canvas-{what.chapter.name}" if what.chapter else "canvas"
     if "id" not in roster.columns or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
-    people = people_of(what.addressed(), 0)
+    people = people_of(what.rows, 0)
     rows = {escaped(row.person["student"]): row.raw for row in roster.rows}
-    if what.section:
+    if what.folder.name != EXPORT:  # a section's
         rows = {student: raw for student, raw in rows.items() if student in people}
     at = [n for n, column in enumerate(roster.columns) if column in CANVAS]
     header, possible = [roster.header[n] for n in at], ["    Points Possible", *[""] * len(at[1:])]
@@ -283,7 +316,6 @@ def canvas_csv(what: Export) -> list[Path]:
                 new[student][len(header)] = scaled_points(graded, chapter, by, "EX")
         header.append(roster.header[place] if place >= 0 else chapter.title)
         possible.append(most)
-    what.note_unlisted(people)
     filled = filled_in(what, header, lines, new, sorted(what.folder.glob("canvas*.csv")))
     return write(what.folder / f"{name}.csv", as_csv(header, [possible, *filled]))
 
@@ -300,7 +332,7 @@ def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
     if several columns are named like this, or if --column names none.
     """
     there, header, found = {row["chapter"] for row in what.rows}, what.roster.header, []
-    for chapter in [what.only()] if what.column else what.course.chapters:
+    for chapter in what.course.chapters:
         if chapter.name not in there:
             continue
         names = [what.column] if what.column else [chapter.title, chapter.name]

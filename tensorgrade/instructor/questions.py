@@ -26,6 +26,7 @@ from ..sources.finding import EXPECTED, find_submissions
 from ..sources.submitted_files import SubmittedFiles
 from ..views.csv_cells import in_csv
 from ..views.pages import pages_in
+from .decisions import read_teams
 
 MOST_CASES, MOST_OPTIONS, FEWEST_OPTIONS = 3, 4, 3
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -62,8 +63,9 @@ def questions_for_class(
     Raises CourseError if nothing can be read.
     """
     maker = Sandboxed(Setup(exercises, isolation))
+    teams = read_teams(submitted, maker.course)
     by_student: dict[str, list[SubmittedFiles]] = {}
-    for one in find_submissions(submitted, maker.course)[0]:
+    for one in find_submissions(submitted, maker.course, teams)[0]:
         by_student.setdefault(one.student, []).append(one)
     if not by_student:
         raise CourseError(f"{submitted} holds no submission for this course. {EXPECTED}")

@@ -17,9 +17,10 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..folders import write_file
 from ..lateness import now, written
+from ..sources.finding import About
 from ..sources.submitted_files import SubmittedFiles
 from .decisions import read_rules
-from .rules import About, Row, counted, key
+from .rules import Row, counted, key
 
 NAME, RESULTS = "results.sqlite", "results.jsonl"
 VERSION = 3

@@ -20,16 +20,15 @@ from ..lateness import BEST
 from ..project import load_course
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
-from ..sources.finding import EXPECTED, find_submissions, named
+from ..sources.finding import EXPECTED, About, find_submissions, named
 from ..sources.submitted_files import NOTHING, SubmittedFiles, submission_of
 from ..views.words import plural
 from .class_terminal import graders_failed, print_changes, print_notes, say, with_progress
-from .decisions import read_extensions, read_rules, unknown_learners
+from .decisions import read_extensions, read_rules, read_teams, unknown_learners
 from .dependencies import digest_of
 from .results import Attempt, Results
-from .rules import About, Row, changes
+from .rules import Row, changes
 from .submitted_folder import REPLACED
-from .teams import Teams, read_teams
 from .workers import Workers, default_count, graded
 
 Attempts = Mapping[About, list[Attempt]]
@@ -60,13 +59,6 @@ class Run:
         """Return True if the run is on the whole class."""
         return not (self.learners or self.chapters)
 
-    def only(self, submissions: list[SubmittedFiles], teams: Teams) -> list[SubmittedFiles]:
-        """Return the submissions of the learners to grade, and of their teams."""
-        if not self.learners:
-            return submissions
-        own = {(teams.owner(o), o.chapter) for o in submissions if o.student in self.learners}
-        return [one for one in submissions if (teams.owner(one), one.chapter) in own]
-
 
 def grade_class(
     submitted: Path, out: Path, run: Run, console: Console
@@ -79,16 +71,20 @@ def grade_class(
     Raises CourseError for impossible options, and if nothing can be graded.
     """
     course, isolation = prepare_to_grade(submitted, out, run)
-    teams, extended = read_teams(submitted, course), read_extensions(submitted, course)
-    found, notes = find(submitted, course, run, teams)
+    extended = read_extensions(submitted, course)  # from Moodle
+    found, notes = find(submitted, course, run)
     refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
     rules, results = read_rules(out, course), Results(out, writes=True)
     results.belongs_to(course.name)
     attempts = results.attempts()
     graders = {c.name: digest_of(run.setup.tests, course, c.name) for c in course.chapters}
-    found = [one for one in found if not (one.missing and has_file(attempts.get(about(one), [])))]
+    # A file that was graded before and is missing now keeps its rows.
+    had_file = {whose for whose, own in attempts.items() if not own[-1].file.startswith(NOTHING)}
+    found = [one for one in found if not (one.missing and about(one) in had_file)]
     todo = [one for one in found if run.again or not is_done(one, attempts, graders)]
-    results.expect({one: facts_on(one, teams, extended) for one in found}, todo, run.is_whole)
+    results.expect(
+        {one: facts_on(one, extended.get(about(one))) for one in found}, todo, run.is_whole
+    )
     others = attempts.keys() - set(map(about, found)) if run.is_whole else set()
     print_notes(console, notes + notes_on_files(found, others, course))
     done = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
@@ -99,7 +95,11 @@ def grade_class(
     for one, verdicts in with_progress(console, verdicts_of, len(todo)):
         told = {one: [row_of(verdict, one) for verdict in verdicts]}
         results.add(course.name, graders[one.chapter], told)
-    rows, waiting = settle(results, course, console), results.waiting()
+    before, rows, waiting = results.exported(), results.rows(course), results.waiting()
+    moved = changes(before, rows)
+    results.note(moved)
+    results.export(rows)
+    print_changes(console, before, rows, moved)
     asked = {*others, *map(about, found)}
     strange = unknown_learners(rules, {student for student, _ in asked}) if run.is_whole else []
     last = strange + note_on_graders(rows, asked - waiting, graders)
@@ -127,35 +127,24 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, str]
     return course, "sandbox" if is_isolated else "none"
 
 
-def find(
-    submitted: Path, course: Course, run: Run, teams: Teams
-) -> tuple[list[SubmittedFiles], list[str]]:
+def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles], list[str]]:
     """Return the submissions of a run, and notes for the instructor. Raises CourseError."""
-    only, shared = {course.chapter(name).name for name in run.chapters}, []
-
-    def narrowed(everything: list[SubmittedFiles]) -> list[SubmittedFiles]:
-        own, told = teams.share(everything)
-        shared.extend(told)
-        return run.only(own, teams)
-
-    found, notes = find_submissions(submitted, course, run.rescue, run.roster, narrowed, only)
+    teams, only = read_teams(submitted, course), {course.chapter(n).name for n in run.chapters}
+    found, notes = find_submissions(
+        submitted, course, teams, run.rescue, run.roster, only, run.learners
+    )
     if run.again:
         found = [one for one in found if not one.missing]
     missing = run.learners - {one.student for one in found} if run.again else set()
     if missing or not found:
         what = f"{min(missing, default='<student>')}/{' or '.join(run.chapters) or '<chapter>'}/"
         raise CourseError(f"{submitted} holds no {what} folder of this course. {EXPECTED}")
-    return found, notes + shared
+    return found, notes
 
 
 def about(one: SubmittedFiles) -> About:
     """Return the student and the chapter of a submission."""
     return one.student, one.chapter
-
-
-def has_file(own: list[Attempt]) -> bool:
-    """Return True if the newest of a learner's attempts is about a file."""
-    return bool(own) and not own[-1].file.startswith(NOTHING)
 
 
 def is_done(one: SubmittedFiles, attempts: Attempts, graders: Mapping[str, str]) -> bool:
@@ -165,18 +154,14 @@ def is_done(one: SubmittedFiles, attempts: Attempts, graders: Mapping[str, str])
     return bool(same) and not any(map(graders_failed, same[-1]))
 
 
-def facts_on(one: SubmittedFiles, teams: Teams, extended: Mapping[About, Row]) -> Row:
+def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
     """Return what each row of a submission says besides what graders find.
 
     A row of a notebook says so, because its line counts from the start of a cell. If there is a
     script too, it may be the one that counts.
     """
-    more: Row = {
-        "team": teams.of.get(about(one)),
-        "extension": extended.get(about(one)),
-        "notebook": one.filename.endswith(".ipynb") and not one.script,
-        "time_note": one.time_note,
-    }
+    is_notebook = one.filename.endswith(".ipynb") and not one.script
+    more: Row = {"team": one.team, "extension": extension, "notebook": is_notebook}
     told = {name: value for name, value in more.items() if value}
     return {"submitted": one.submitted or None} | told
 
@@ -276,13 +261,3 @@ def by_content(todo: list[SubmittedFiles]) -> dict[SubmittedFiles, list[Submitte
         kind = one.filename.rsplit(".", 1)[-1]
         groups[one.chapter, kind, one.digest].append(one)
     return {group[0]: group for group in groups.values()}
-
-
-def settle(results: Results, course: Course, console: Console) -> list[Row]:
-    """Compute the rows that count, show and store what changed, and write `results.jsonl`."""
-    before, rows = results.exported(), results.rows(course)
-    moved = changes(before, rows)
-    results.note(moved)
-    results.export(rows)
-    print_changes(console, before, rows, moved)
-    return rows

@@ -43,13 +43,13 @@ def store(
     """
     if folder.is_symlink() or folder.parent.is_symlink():
         raise NotWritten("has a link in its path")
-    at = submission_time(folder)[0]
+    at = submission_time(folder)
     try:
         if new == content_of(folder):
             if time and (not at or time < at):
                 write_file(folder / STAMP, f"{time}\n".encode())
             return SAME
-        if at > time if at and time else is_older:
+        if at > time if at and time else is_older and folder.is_dir():
             return OLDER
         replace_folder(submitted, folder, new | ({STAMP: f"{time}\n".encode()} if time else {}))
         return USED

@@ -14,20 +14,21 @@ from dataclasses import replace
 import yaml
 
 from ..course import CourseError
+from ..lateness import read_time, written, zone_named
 from ..sources.candidates import File, NotRead, shown
 from ..sources.submitted_files import escaped
-from .downloads import Download, commit_dates, letters, submitted_by, time_in
+from .downloads import Download, commit_dates, letters, owned
 from .people import People, called
-from .roster import Person, Row
-from .worksheet import DRAFT, DUE, IDENTIFIER, STATUS, SUBMITTED_AT, number_of
+from .roster import DRAFT, DUE, IDENTIFIER, STATUS, SUBMITTED_AT, Person, Row, number_of, read_date
 
-ADVICE = "write its members into teams.csv in SUBMITTED"
+ADVICE = "If this is a group, write its members into teams.csv in SUBMITTED"
 TEXTS = "submitted only an online text or link, which is not collected"
 DRAFTS = "have only a draft, which is not collected"
 
-# The default group has no number.
+# The path of a file. The default group has no number.
 MOODLE = re.compile(
-    r"(?P<name>.+?)(?:_(?P<id>\d+))?_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?",
+    r"(?:.*?/)??(?P<name>[^/]+?)(?:_(?P<id>\d+))?_assignsubmission_(?P<kind>[a-z]+)"
+    r"(?:_(?P<file>[^/]*))?(?:/(?P<path>.+))?",
     re.DOTALL,
 )
 
@@ -43,12 +44,9 @@ def moodle(download: Download) -> Iterator[File]:
     for row in download.roster.rows:
         numbers[number_of(row.cells[IDENTIFIER])] = row
         groups[letters(row.cells.get("group", ""))].append(row)
-    for file in download.files:
-        parts = file.path.split("/")
-        found = [(at, m) for at, part in enumerate(parts, 1) if (m := MOODLE.fullmatch(part))]
-        if not found:
+    for file, match in ((file, MOODLE.fullmatch(file.path)) for file in download.files):
+        if match is None:
             continue
-        at, match = found[0]
         name, own = match["name"], numbers.get(match["id"] or "-")
         group = groups[letters(name)] if letters(name) else []
         rows = [own] if own and is_called(own, name, group) else group
@@ -56,16 +54,15 @@ def moodle(download: Download) -> Iterator[File]:
         if not people:
             why = f" (number {match['id']} is {called(own.person)})" if own else ""
             who = f"the worksheet has no person and no group named {shown(name)}{why}"
-            download.lost[f"{who}. If this is a group, {ADVICE}"].append(file)
+            download.lose(file, f"{who}. {ADVICE}")
         elif match["kind"] != "file":
             download.others[TEXTS].extend(people if match["kind"] == "onlinetext" else ())
         elif any(DRAFT.match(row.cells.get(STATUS, "")) for row in rows):
             download.others[DRAFTS].extend(people)
         else:
-            path = "/".join(parts[at:]) or match["file"] or file.name
-            time = max((download.date_in(row, SUBMITTED_AT) for row in rows), default="")
-            team = name if len(people) > 1 else ""
-            yield replace(submitted_by(people, path, file, time), team=team)
+            time = max((date_in(download, row, SUBMITTED_AT) for row in rows), default="")
+            path = match["path"] or match["file"] or file.name
+            yield owned(file, path, people, time, name)
 
 
 def is_called(row: Row, name: str, group: list[Row]) -> bool:
@@ -77,6 +74,30 @@ def is_called(row: Row, name: str, group: list[Row]) -> bool:
     return letters(name) in map(letters, names) or not (group or names[0])
 
 
+def date_in(download: Download, row: Row, column: str) -> str:
+    """Return the time in a cell of Moodle's worksheet, in UTC; "" if there is none.
+
+    Of an hour that clocks show twice, the first one counts. Raises CourseError for a time that is
+    not understood.
+    """
+    cell = row.cells.get(column, "").strip("-")
+    local = read_date(cell)
+    if local is None and (not cell or column == STATUS):
+        return ""
+    if local is None:
+        where = f"the roster {download.roster.path}, line {row.line}"
+        raise CourseError(f"{where}: the date {cell!r} in {column!r} is not understood")
+    if not download.zone:
+        raise CourseError(
+            "the time zone of the worksheet's dates is not known; set zone in the Lateness of "
+            "course_config.py, or give --zone Europe/Berlin"
+        )
+    try:
+        return written(local.replace(tzinfo=zone_named(download.zone)))
+    except OverflowError:  # in the first or the last hours of the calendar
+        return ""
+
+
 def extensions_in(download: Download) -> dict[str, str]:
     """Return the later deadlines in Moodle's worksheet, by learner, in UTC. Raises CourseError.
 
@@ -85,11 +106,11 @@ def extensions_in(download: Download) -> dict[str, str]:
     """
     if not download.roster.is_worksheet:
         return {}
-    dues = [download.date_in(row, DUE) for row in download.roster.rows]
+    dues = [date_in(download, row, DUE) for row in download.roster.rows]
     usual = Counter(dues).most_common(1)[0][0]
     found = {}
     for row, due in zip(download.roster.rows, dues, strict=True):
-        if own := max(download.date_in(row, STATUS), due if due > usual else ""):
+        if own := max(date_in(download, row, STATUS), due if due > usual else ""):
             found[escaped(row.person["student"])] = own
     return found
 
@@ -115,7 +136,7 @@ def canvas(download: Download) -> Iterator[File]:
         if text := CANVAS_TEXT.fullmatch(file.name):
             download.others[TEXTS].extend(filter(None, [people.find("canvas_id", text[1])]))
         elif CANVAS_ANONYMOUS.fullmatch(file.name):
-            download.lost[ANONYMOUS].append(file)
+            download.lose(file, ANONYMOUS)
         elif found := [(file.name[: m.start()], *m.groups()) for m in CANVAS.finditer(file.name)]:
             known = [one for one in found if people.find("canvas_id", one[2])]
             fitting = [one for one in known if canvas_person(people, one[0], one[2])]
@@ -123,14 +144,14 @@ def canvas(download: Download) -> Iterator[File]:
             who, late, user, number, own = best[0]
             person = canvas_person(people, who, user) if len(best) == 1 else None
             if owners := (person,) if person else download.members(who):
-                mine, team = submitted_by(owners, own, file), "" if person else who
-                yield replace(mine, turn=int(number), late=bool(late), team=team)
+                mine = owned(file, own, owners, team=who)
+                yield replace(mine, turn=int(number), late=bool(late))
             elif other := people.find("canvas_id", user):
                 why = f"{shown(who)} has the number {user} of {called(other)}"
-                download.lost[f"{why}. If this is a group, {ADVICE}"].append(file)
+                download.lose(file, f"{why}. {ADVICE}")
             else:
                 why = f"it is unclear which number of {shown(who)} is a person's"
-                download.lost[f"{why}; give the gradebook"].append(file)
+                download.lose(file, f"{why}; give the gradebook")
 
 
 def canvas_person(people: People, name: str, number: str) -> Person | None:
@@ -141,7 +162,9 @@ def canvas_person(people: People, name: str, number: str) -> Person | None:
     return person if letters(person["name"]) in ("", letters(name)) else None
 
 
-GRADESCOPE = re.compile(r"submission_\d+")
+GRADESCOPE = re.compile(
+    r"(?P<above>(?:.*?/)??)(?P<key>submission_(?P<turn>\d+))/(?P<path>.+)", re.DOTALL
+)
 METADATA = "submission_metadata.yml"
 LARGEST_METADATA = 64 << 20  # bytes
 NO_YAML = (yaml.YAMLError, RecursionError, ValueError, TypeError)
@@ -153,26 +176,25 @@ def gradescope(download: Download) -> Iterator[File]:
     `submission_metadata.yml` next to the `submission_N` folders names the people of each. A file
     of that name inside such a folder was written by a learner, so it is not trusted.
     """
-    told: dict[tuple[str, str], dict] = {}
-    for file in download.files:
-        *folders, name = file.path.split("/")
-        if name == METADATA and not any(map(GRADESCOPE.fullmatch, folders)):
-            told |= {("/".join(folders), key): own for key, own in records_in(file).items()}
-    if not told:
+    inside = [(file, GRADESCOPE.fullmatch(file.path)) for file in download.files]
+    records: dict[str, dict] = {}  # by the path of a submission's folder
+    for file, match in inside:
+        if file.name == METADATA and match is None:
+            above = file.path.removesuffix(METADATA)
+            records |= {f"{above}{key}": own for key, own in records_in(file).items()}
+    if not records:
         raise CourseError(f"there is no {METADATA} that says who submitted; give the whole export")
-    people = {key: submitters(download.people, record) for key, record in told.items()}
-    for file in download.files:
-        parts = file.path.split("/")
-        at = next((n for n, part in enumerate(parts[:-1]) if GRADESCOPE.fullmatch(part)), None)
-        if at is None:
+    people = {key: submitters(download.people, record) for key, record in records.items()}
+    for file, match in inside:
+        if match is None:
             continue
-        key = "/".join(parts[:at]), parts[at]
-        if not people.get(key):
-            download.lost[f"{METADATA} names nobody for {parts[at]}"].append(file)
-            continue
-        time, own = time_in(told[key].get(":created_at")), "/".join(parts[at + 1 :])
-        team, turn = parts[at] if len(people[key]) > 1 else "", int(parts[at].partition("_")[2])
-        yield replace(submitted_by(people[key], own, file, time), turn=turn, team=team)
+        key = f"{match['above']}{match['key']}"
+        if people.get(key):
+            at = time_in(records[key].get(":created_at"))
+            mine = owned(file, match["path"], people[key], at, match["key"])
+            yield replace(mine, turn=int(match["turn"]))
+        else:
+            download.lose(file, f"{METADATA} names nobody for {match['key']}")
 
 
 def records_in(file: File) -> dict[str, dict]:
@@ -207,6 +229,14 @@ def submitters(people: People, record: dict) -> tuple[Person, ...]:
     return tuple(found)
 
 
+def time_in(text: object) -> str:
+    """Return a time of Gradescope or git in UTC; "" for anything else."""
+    try:
+        return written(read_time(re.sub(r"(\.\d{6})\d+", r"\1", str(text))))
+    except ValueError:
+        return ""
+
+
 HOSTS_TIMES = ("submission_timestamp", "datetime")  # in the host's list of grades
 
 
@@ -217,33 +247,33 @@ def git(download: Download) -> Iterator[File]:
     list of the host, a file's time is that of its last commit. Raises CourseError if most clones
     are unknown.
     """
-    depth, owners = 1, clones_at(download, 1)
-    if not any(owners.values()) and any((deeper := clones_at(download, 2)).values()):
-        depth, owners = 2, deeper
+    owners = clones_at(download, 1)
+    if not any(owners.values()):
+        deeper = clones_at(download, 2)
+        owners = deeper if any(deeper.values()) else owners
     strangers = [clone for clone, people in owners.items() if not people]
     if strangers and 2 * len(strangers) >= len(owners):  # probably these are teams
         count = f"{len(strangers)} of {len(owners)} clones end with no login of the class"
         why = f"{count}, such as {shown(strangers[0])}; give a roster with the logins"
-        raise CourseError(f"{why}. If this is a team, {ADVICE}")
+        raise CourseError(f"{why}. {ADVICE}")
     listed = {row.person["number"]: row.cells for row in download.roster.rows}
-    dates: dict[str, dict[str, str]] = {}
+    depth = 1 + max((clone.count("/") for clone in owners), default=0)
+    own = defaultdict(list)
     for file in download.files:
-        parts = file.path.split("/")
-        clone, name = "/".join(parts[:depth]), "/".join(parts[depth:])
-        if not name or clone not in owners:
-            continue
-        people = owners[clone]
-        if not people:
-            why = f"{shown(clone)} ends with no login of the class"
-            download.lost[f"{why}. If this is a team, {ADVICE}"].append(file)
-            continue
-        if clone not in dates:
-            is_folder = (download.source / clone).is_dir()
-            dates[clone] = commit_dates(download.source / clone) if is_folder else {}
-        told = [listed.get(p["number"], {}).get(column) for p in people for column in HOSTS_TIMES]
-        time = next(filter(None, told), "") or dates[clone].get(name, "")
-        team = parts[depth - 1] if len(people) > 1 else ""
-        yield replace(submitted_by(people, name, file, time_in(time)), team=team)
+        own["/".join(file.path.split("/")[:depth])].append(file)
+    for clone, people in owners.items():
+        cells = [listed.get(person["number"], {}) for person in people]
+        host = next(filter(None, (line.get(name) for line in cells for name in HOSTS_TIMES)), "")
+        is_folder = people and (download.source / clone).is_dir()
+        dates = commit_dates(download.source / clone) if is_folder else {}
+        for file in own[clone]:
+            name = file.path.removeprefix(f"{clone}/")
+            if people:
+                at = time_in(host or dates.get(name, ""))
+                yield owned(file, name, people, at, clone.rpartition("/")[2])
+            else:
+                why = f"{shown(clone)} ends with no login of the class"
+                download.lose(file, f"{why}. {ADVICE}")
 
 
 def clones_at(download: Download, depth: int) -> dict[str, tuple[Person, ...]]:

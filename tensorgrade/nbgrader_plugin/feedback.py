@@ -15,7 +15,7 @@ from nbconvert.exporters import HTMLExporter
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
-from ..instructor.points_breakdown import points as said
+from ..instructor.rules import points as said
 from ..views.lessons import as_html, coloured
 
 NO_MATHJAX = DictLoader({"mathjax.html.j2": "{% macro mathjax() %}{% endmacro %}"})

@@ -144,13 +144,19 @@ def add_zip(found: Found, file: File, chapters: Collection[str], limits: Limits)
     except (NotRead, *NO_ARCHIVE):
         found.unopened.append(file.shown)
         return
-    for info in archive.infolist():
-        read = partial(read_entry, archive, info)
-        inside = replace(file, path=f"{file.path}/{info.filename}", read=read)
+    for entry in entries_of(archive):
+        inside = replace(file, path=f"{file.path}/{entry.path}", read=entry.read)
         if inside.name.lower().endswith((".zip", *ARCHIVES)):
             found.unopened.append(short(inside.shown, LONGEST_SHOWN))
-        elif all(map(is_visible, info.filename.split("/"))) and not is_link(info):
+        elif all(map(is_visible, entry.path.split("/"))):
             found.candidates += filter(None, [meaning(inside, chapters)])
+
+
+def entries_of(archive: zipfile.ZipFile) -> Iterator[File]:
+    """Yield the files of a zip, and links."""
+    for info in archive.infolist():
+        if not info.is_dir():
+            yield File(info.filename, partial(read_entry, archive, info))
 
 
 def meaning(file: File, chapters: Collection[str]) -> File | None:
@@ -219,17 +225,12 @@ def read_bytes(path: Path, most: int) -> bytes:
         raise NotRead(why) from None
 
 
-def is_link(info: zipfile.ZipInfo) -> bool:
-    """Return True for a link in a zip."""
-    return stat.S_ISLNK(info.external_attr >> 16)
-
-
 def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     """Return at most `most` + 1 bytes of a zip's entry. Raises NotRead.
 
     Only methods whose output is bounded are used. The declared size may be wrong.
     """
-    if is_link(info):
+    if stat.S_ISLNK(info.external_attr >> 16):
         raise NotRead("is a link, not a file")
     if info.compress_type not in METHODS:
         raise NotRead("is compressed in a way that is not read; make a usual zip")

@@ -6,12 +6,12 @@ submission has no content and states the reason.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .candidates import File, Found, candidates_in, files_below, shown
+from .candidates import Found, candidates_in, files_below, shown
 from .submitted_files import (
     NOT_SUBMITTED,
     STAMP,
@@ -21,6 +21,7 @@ from .submitted_files import (
     submission_time,
 )
 
+About = tuple[str, str]  # student, chapter
 MOST_NAMED = 10
 TEAMS = "teams.csv"  # next to the learners' folders
 OURS = (TEAMS, "extensions.csv", "collected.csv")  # other files there that we read or write
@@ -35,21 +36,19 @@ MOST_TOLD = 20  # notes on misplaced files; further ones are only counted
 
 @dataclass
 class Learner:
-    """One learner's folder and the submissions found in it.
+    """One learner's folder and the submissions in it.
 
-    folder: the folder's name. trouble: why the folder cannot be read, in a sentence. submissions:
-    by chapter. stray: files and folders that belong to no chapter. told: a sentence on files that
-    count although they are misnamed or misplaced, for each chapter. unopened: paths of archives.
-    holds: folders that may be learners' folders.
+    folder: the folder's name. trouble: why the folder cannot be read, in a sentence. found: what
+    its files may be. submissions: by chapter. stray: files and folders that belong to no chapter.
+    told: a sentence on files that count although they are misnamed or misplaced, for each chapter.
     """
 
     folder: str
     trouble: str = ""
+    found: Found = field(default_factory=Found)
     submissions: dict[str, SubmittedFiles] = field(default_factory=dict)
     stray: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
-    unopened: list[str] = field(default_factory=list)
-    holds: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -63,7 +62,7 @@ class Learner:
         if self.trouble:
             return SubmittedFiles(self.name, chapter, reason=self.trouble)
         stray = f" In the learner's folder there is {', '.join(self.stray[:5])}."
-        reason = NOT_SUBMITTED + (stray if self.stray else "") + not_opened(self.unopened)
+        reason = NOT_SUBMITTED + (stray if self.stray else "") + not_opened(self.found.unopened)
         return SubmittedFiles(self.name, chapter, reason=reason, missing=True)
 
 
@@ -78,17 +77,18 @@ def not_opened(paths: list[str]) -> str:
 def find_submissions(
     submitted: Path,
     course: Course,
+    teams: Mapping[About, str],
     rescue: bool = True,
     roster: Collection[str] = (),
-    share: Callable[[list[SubmittedFiles]], list[SubmittedFiles]] | None = None,
+    chapters: Collection[str] = (),
     only: Collection[str] = (),
 ) -> tuple[list[SubmittedFiles], list[str]]:
     """Return all submissions in a fixed order, and notes for the instructor.
 
-    rescue: accept files whose name or place is nearly right. roster: the learners of the class;
-    each of them gets a submission. share: gives a team's submission to all its members. only: the
-    only chapters; all if empty. Raises CourseError if SUBMITTED cannot be read, is a course, or is
-    one folder too high or too deep.
+    teams: of learners' chapters. rescue: accept files whose name or place is nearly right. roster:
+    the learners of the class; each of them gets a submission. chapters, only: the only chapters,
+    and the only learners with their teams; all if empty. Raises CourseError if SUBMITTED cannot be
+    read, is a course, or is one folder too high or too deep.
     """
     if own := [name for name in COURSES_OWN if (submitted / name).exists()]:
         raise CourseError(f"{submitted} is a course, because it holds {own[0]}. {EXPECTED}")
@@ -99,17 +99,55 @@ def find_submissions(
     check_depth(submitted, learners, {chapter.name for chapter in course.chapters}, listed)
     learners += [Learner(name) for name in set(roster) if escaped(name) not in here]
     learners.sort(key=lambda learner: learner.folder)
-    found = [(chapter, one) for learner in learners for chapter, one in learner.submissions.items()]
-    graded = sorted({c for c, own in found if not own.missing and (not only or c in only)})
+    every = [one for learner in learners for one in learner.submissions.values()]
+    wanted = chapters or {one.chapter for one in every}
+    graded = sorted({one.chapter for one in every if not one.missing and one.chapter in wanted})
     submissions = [learner.submitted_files(chapter) for learner in learners for chapter in graded]
-    submissions = share(submissions) if share else submissions
+    submissions, notes_on_teams = shared(submissions, teams)
+    asked = {(one.team, one.chapter) for one in submissions if one.team and one.student in only}
+    submissions = [
+        one
+        for one in submissions
+        if not only or one.student in only or (one.team, one.chapter) in asked
+    ]
     told = [sentence for learner in learners for sentence in learner.told]
     notes = told[:MOST_TOLD]
     if len(told) > MOST_TOLD:
         notes.append(f"{len(told) - MOST_TOLD} more files like these")
     if listed and here - listed:
         notes.append(f"not on the roster: {named(sorted(here - listed))}")
-    return submissions, notes + notes_on(learners, outside, submissions)
+    return submissions, notes + notes_on(learners, outside, submissions) + notes_on_teams
+
+
+def shared(
+    submissions: list[SubmittedFiles], teams: Mapping[About, str]
+) -> tuple[list[SubmittedFiles], list[str]]:
+    """Return the submissions, with one file for all members of a team, and notes.
+
+    The newest file that can be graded counts, also for members without a file or a folder.
+    """
+    own = {(one.student, one.chapter): one for one in submissions}
+    students, chapters = {one.student for one in submissions}, {c for _, c in own}
+    members, notes = defaultdict(list), []
+    for (student, chapter), team in sorted(teams.items()):
+        members[team, chapter].append(student)
+    if strangers := sorted({student for student, _ in teams} - students):
+        notes.append(
+            f"only {TEAMS} names {named(strangers)}, who have no folder. They get their team's "
+            "points; correct the file if a name is wrong"
+        )
+    for (team, chapter), together in sorted(members.items()):
+        if chapter not in chapters:
+            continue
+        nothing = SubmittedFiles("", chapter, reason=NOT_SUBMITTED, missing=True)
+        there = [own.get((student, chapter), nothing) for student in together]
+        # The newest one that can be graded.
+        counts = max(there, key=lambda o: (not o.missing, not o.reason, o.submitted))
+        if len({one.digest for one in there if not one.missing}) > 1:
+            what = f"members of team {team} submitted different files for {chapter}"
+            notes.append(f"{what}; the one of {counts.student} counts for all")
+        own |= {(name, chapter): replace(counts, student=name, team=team) for name in together}
+    return [own[about] for about in sorted(own)], notes
 
 
 def find_learners(
@@ -152,14 +190,13 @@ def look_into(learner: Learner, folder: Path, course: Course, rescue: bool) -> N
         if read is None and chapter in names:
             read = nothing_in(learner.name, folder / chapter, found)
         if read is not None:
-            at, note = submission_time(folder / chapter)
-            learner.submissions[chapter] = replace(read, submitted=at, time_note=note)
+            at = submission_time(folder / chapter)
+            learner.submissions[chapter] = replace(read, submitted=at)
         learner.told += [sentence] if sentence else []
     used = [one.path for one in found.candidates] + found.unopened
     known = {*chapters, *(path.partition("/")[0] for path in used)}
     learner.stray = [shown(name) for name in names if name not in known]
-    learner.unopened = found.unopened
-    learner.holds = folders_in(found.candidates, chapters)
+    learner.found = found
 
 
 def nothing_in(student: str, folder: Path, found: Found) -> SubmittedFiles:
@@ -186,52 +223,44 @@ def check_depth(
 ) -> None:
     """Raise CourseError if SUBMITTED is one folder too high or too deep.
 
-    Otherwise a whole class would be graded as one learner. A single learner with several folders of
-    versions stops no class: then other learners' files are in their places.
+    Otherwise a whole class would be graded as one learner. It is too high if no file is in its
+    place, and folders that are not on the roster hold several folders with the same chapter.
     """
-    deeper = [one for one in learners if one.holds and one.name not in roster]
-    others = [one for one in learners if not one.holds and one.folder not in chapters]
-    if deeper and all(own.missing for one in others for own in one.submissions.values()):
-        first, folders = deeper[0], [str(submitted / shown(one.folder)) for one in deeper]
+    holds: dict[str, set[str]] = {}
+    for learner in learners:
+        folders: dict[str, set[str]] = defaultdict(set)
+        for one in learner.found.candidates:
+            first, *rest = one.path.split("/")
+            if ".zip/" not in one.path.lower():
+                folders[one.chapter].add(shown(first) if rest and first not in chapters else "")
+        in_place = {"" for names in folders.values() if "" in names}
+        holds[learner.folder] = max(folders.values(), key=len, default=set()) | in_place
+    held = {one: names for one, names in holds.items() if len(names) > 1 and "" not in names}
+    others = [names for one, names in holds.items() if one not in held and one not in chapters]
+    deeper = [one for one in held if escaped(one) not in roster]
+    if deeper and not any(others):
+        first = shown(deeper[0])
         raise CourseError(
-            f"{first.name} seems to hold a folder for each learner: {named(first.holds)}. Grade "
-            f"{named(folders)} instead. If {first.name} is one learner, give a --roster that lists "
-            "this name"
+            f"{first} seems to hold a folder for each learner: {named(sorted(held[deeper[0]]))}. "
+            f"Grade {named([str(submitted / shown(one)) for one in deeper])} instead. If {first} "
+            "is one learner, give a --roster that lists this name"
         )
     there = {learner.name for learner in learners if learner.submissions}
     if there and there <= chapters:
         raise CourseError(f"{submitted} holds chapters, so it is one folder too deep. {EXPECTED}")
 
 
-def folders_in(candidates: list[File], chapters: Collection[str]) -> list[str]:
-    """Return the folders that may be learners' folders, as paths in the one that holds them.
-
-    Each of at least two holds a file of the same chapter. If any file of a chapter is in its place,
-    or directly in the learner's folder, the folders only hold other versions.
-    """
-    folders: dict[str, set[str]] = defaultdict(set)
-    for one in candidates:
-        first, *rest = one.path.split("/")
-        if ".zip/" not in one.path.lower():
-            folders[one.chapter].add(shown(first) if rest and first not in chapters else "")
-    most = max(folders.values(), key=len, default=set())
-    in_place = any("" in names for names in folders.values())
-    return [] if in_place or len(most) < 2 else sorted(most)
-
-
 def notes_on(
     learners: list[Learner], outside: list[str], submissions: list[SubmittedFiles]
 ) -> list[str]:
-    """Return notes on times, and on submissions that are missing, unopened or stray."""
+    """Return notes on submissions that are missing, unopened or stray."""
     notes = []
-    if wrong := [one for one in submissions if one.time_note]:
-        notes.append(f"{wrong[0].time_note}: {named(sorted({one.student for one in wrong}))}")
-    unknown = {learner.name for learner in learners if learner.unopened}
+    unknown = {learner.name for learner in learners if learner.found.unopened}
     for chapter in sorted({one.chapter for one in submissions}):
         own = [one for one in submissions if one.chapter == chapter and one.missing]
         if absent := [one.student for one in own if one.student not in unknown]:
             notes.append(f"no submission for {chapter} by {named(absent)}")
-    if archives := [f"{one.name}/{where}" for one in learners for where in one.unopened]:
+    if archives := [f"{one.name}/{where}" for one in learners for where in one.found.unopened]:
         notes.append(f"archives that are not opened: {named(archives)}")
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
     return notes + ([f"left out, because of no chapter: {named(stray)}"] if stray else [])

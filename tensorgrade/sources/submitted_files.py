@@ -28,7 +28,7 @@ class SubmittedFiles:
     missing: True if nothing was submitted at all. no_file: True if something was, but not the
         chapter's file.
     submitted: the time, in the format of lateness.py; empty if it is unknown.
-    time_note: why the time is unknown, although one was stated.
+    team: of the learners who submitted it together; empty for one learner.
     """
 
     student: str
@@ -40,7 +40,7 @@ class SubmittedFiles:
     no_file: bool = False
     script: bytes = b""
     submitted: str = ""
-    time_note: str = ""
+    team: str = ""
 
     @property
     def digest(self) -> str:
@@ -146,21 +146,10 @@ def looks_like_notebook(content: bytes) -> bool:
     return content.lstrip()[:1] == b"{" and b'"cells"' in content
 
 
-def submission_time(folder: Path) -> tuple[str, str]:
-    """Return when a chapter was submitted, as its `timestamp.txt` says, and a note if it is wrong.
-
-    The time is empty if it is unknown.
-    """
-    text = stamp_in(folder)
+def submission_time(folder: Path) -> str:
+    """Return when a chapter was submitted, as its `timestamp.txt` says; "" if it is unknown."""
     try:
-        return (written(read_time(text)) if text else ""), ""
-    except ValueError:
-        return "", f"{STAMP} of {folder.name} has no time that can be read, so it is unknown"
-
-
-def stamp_in(folder: Path) -> str:
-    """Return the beginning of a chapter's stamp; "" if there is none."""
-    try:
-        return read_bytes(folder / STAMP, LONGEST_STAMP).decode("ascii", "replace").strip()
-    except NotRead:
+        stamp = read_bytes(folder / STAMP, LONGEST_STAMP).decode("ascii", "replace")
+        return written(read_time(stamp))
+    except (NotRead, ValueError):
         return ""

@@ -1,6 +1,6 @@
 """A class in which everything goes wrong that can go wrong with files, collected and graded once.
 
-tests/submissions/test_which_file.py has more files, and which one of several counts.
+Also which of several files counts: names and places that are nearly right, versions, archives.
 """
 
 import csv
@@ -17,6 +17,7 @@ import pytest
 
 from ..support import ROOT, Graded, grade
 from . import downloads
+from .downloads import zipped
 from .runs import CH1, MOST, NAMES, notes_in, points_of, run_here
 
 pytestmark = [
@@ -52,12 +53,17 @@ def notebook(*sources: str) -> bytes:
     return json.dumps(nbformat.v4.new_notebook(cells=cells)).encode()
 
 
-def zipped(*folders: str) -> bytes:
-    """Return a zip with the chapter's file below these folders."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("/".join([*folders, PY]), WHOLE)
-    return stream.getvalue()
+def released(*sources: str) -> bytes:
+    """Return the released notebook with more cells."""
+    path = ROOT / "release" / CH1 / NOTEBOOK
+    made = nbformat.read(path, as_version=4)
+    made.cells += [nbformat.v4.new_code_cell(source) for source in sources]
+    return nbformat.writes(made).encode()
+
+
+ONE, FIFTEEN = TWO.partition("def softmax")[0].encode(), TWO.encode()
+MEGABYTE = 1 << 20
+Aged = dict[str, bytes | Path | tuple[bytes, int] | None]  # by path; with the age in seconds
 
 
 # A learner: (files in the chapter's folder, points, the first exercise's status, a word of its
@@ -68,8 +74,8 @@ FILES: dict[str, tuple[Files, float, str, str]] = {
     "second_download": ({f"{CH1} (1).py": TWO.encode()}, 15, "passed", "Right"),
     "saved_as_text": ({f"{PY}.txt": WHOLE.encode()}, MOST, "passed", "Right"),
     "too_deep": ({f"work/{PY}": TWO.encode()}, 15, "passed", "Right"),
-    "zip": ({"homework.zip": zipped("a", "b")}, MOST, "passed", "Right"),
-    "broken_zip": ({"homework.zip": zipped("a")[:200]}, 0, "error", "zip"),
+    "zip": ({"homework.zip": zipped({f"a/b/{PY}": WHOLE})}, MOST, "passed", "Right"),
+    "broken_zip": ({"homework.zip": zipped({f"a/{PY}": WHOLE})[:200]}, 0, "error", "zip"),
     "notebook": ({NOTEBOOK: notebook("x = {[]: 1}", TWO, "x = 1\r y")}, 15, "passed", "Right"),
     "no_notebook": ({NOTEBOOK: b"[" * 100_000}, 0, "error", "notebook"),
     "utf16": ({PY: TWO.encode("utf-16")}, 15, "passed", "Right"),
@@ -116,6 +122,80 @@ HERE: dict[str, tuple[Files, float, str, str]] = {
     "soft\u00adhyphen": ({PY: WHOLE.encode()}, MOST, "passed", "Right"),
     "lat\udce9": ({PY: WHOLE.encode()}, MOST, "passed", "Right"),
 }  # fmt: skip
+
+
+def lying() -> bytes:
+    """Return a zip whose member is larger than it says."""
+    data = bytearray(zipped({PY: bytes(64 * MEGABYTE)}))
+    central = data.find(b"PK\x01\x02")
+    data[central + 24 : central + 28] = (100).to_bytes(4, "little")
+    return bytes(data)
+
+
+def with_a_wrong_byte(whole: bytes, place: int) -> bytes:
+    """Return a zip in which a byte is wrong."""
+    return whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :]
+
+
+# These count, with a note. A learner: (files, points). Only the first 20 notes are shown.
+NEAR: dict[str, tuple[Aged, int]] = {
+    "0_number": ({f"{CH1}/{CH1}(12).py": ONE}, 5),
+    "0_dash": ({f"{CH1}/{CH1}-1.py": ONE}, 5),
+    "0_copy": ({f"{CH1}/{CH1} copy 2.py": ONE}, 5),
+    "0_capitals": ({f"{CH1}/{CH1.upper()}.py": ONE}, 5),
+    "0_week": ({f"week 1/{CH1}/{PY}": ONE}, 5),
+    "0_zip": ({"my.zip": zipped({f"__MACOSX/._{PY}": b"\0", f"a/{PY}": ONE, "a.txt": b"a"})}, 5),
+    "0_zip_inside": ({f"{CH1}/{CH1}.zip": zipped({f"homework/{PY}": ONE})}, 5),
+    "0_notebook_as_script": ({f"{CH1}/{PY}": b' {"cells": []}'}, 0),
+    "0_newer": ({f"{CH1}/{PY}": (FIFTEEN, 100), f"{CH1}/{CH1} (1).py": ONE}, 5),
+}
+SAID = {  # of those that are not "counts as"
+    "0_notebook_as_script": f"{PY} is a notebook, and read as one",
+    "0_newer": f"{CH1}/{PY} is older and does not count",
+}
+BOMB = zipped({PY: b"#" * (8 * MEGABYTE)})
+MANY = zipped({f"{n}/x.py": b"" for n in range(1000)} | {PY: ONE})
+WHOLE_ZIP = zipped({PY: FIFTEEN * 3})
+# A learner: (files, points, a word of the first exercise's message).
+OTHER: dict[str, tuple[Aged, int, str]] = {
+    "solution": ({f"{CH1}/{CH1}_solution.py": ONE}, 0, f"{CH1}_solution.py"),
+    "checkpoint": ({f"{CH1}/.ipynb_checkpoints/{PY}": ONE}, 0, ""),
+    "mac": ({f"__MACOSX/{PY}": ONE}, 0, ""),
+    "deep": ({f"a/b/c/d/{PY}": ONE}, 0, ""),
+    "short": ({"ch1_simplified.py": ONE}, 0, "no submission"),
+    # versions
+    "as_new": ({f"{CH1}/{PY}": (ONE, 1), f"{CH1}/{CH1} (1).py": FIFTEEN}, 15, ""),
+    "given_to_learners": (
+        {f"{CH1}/{PY}": (ONE, 1000), f"kit/exercises/given/ch4_multi_head_attention/{PY}": FIFTEEN,
+         "checks.zip": zipped({f"exercises/given/ch4_multi_head_attention/{PY}": FIFTEEN})}, 5, ""),
+    "only_given": (
+        {f"kit/exercises/given/ch4_multi_head_attention/{PY}": FIFTEEN}, 0, "no submission"),
+    "empty_and_not": ({f"{CH1}/{NOTEBOOK}": b" ", f"{CH1}/{PY}": ONE}, 5, ""),
+    # a notebook and a script
+    "untouched": ({f"{CH1}/{NOTEBOOK}": released(), f"{CH1}/{PY}": ONE}, 5, ""),
+    "helper": (
+        {f"{CH1}/{NOTEBOOK}": released("def helper():\n    return 1"), f"{CH1}/{PY}": ONE}, 5, ""),
+    # archives
+    "bomb": ({"homework.zip": BOMB}, 0, "has more than 1048576 bytes"),
+    "other_method": ({"work.zip": zipped({PY: ONE}, zipfile.ZIP_BZIP2)}, 0, "in a way that is not"),
+    "lying": ({"work.zip": lying()}, 0, "is damaged"),
+    "in_an_archive": ({"work.zip": zipped({"a.zip": zipped({PY: ONE})})}, 0, "work.zip"),
+    "in_an_archive_there": (
+        {f"{CH1}/work.zip": zipped({"a.zip": zipped({PY: ONE})})}, 0, "Not opened"),
+    "rar": ({f"{CH1}/work.rar": b"1"}, 0, "Not opened"),
+    "linked_in_zip": ({"link.zip": zipped({f"*{PY}": b"/etc/passwd"})}, 0, "link.zip"),
+    "many_in_zip": ({"many.zip": MANY}, 0, "many.zip"),
+    **{f"byte{place}": ({"a.zip": with_a_wrong_byte(WHOLE_ZIP, place)}, -1, "")
+       for place in range(30, WHOLE_ZIP.index(b"PK\x01\x02"), 9)},
+    # links, and files in the place of folders
+    "linked_folder": ({"work": ROOT / "solutions"}, 0, ""),
+    "file": ({CH1: ONE}, 0, "is a file, not a folder"),
+    "folder": ({f"{CH1}/{PY}": None}, 0, ""),
+    # what is written in another way, and is no text
+    "utf16_without_mark": ({f"{CH1}/{PY}": "# café\n".encode("utf-16-le")}, 0, "not UTF-8"),
+}  # fmt: skip
+
+
 CLASS = FILES | HERE
 EARLY, LATE = (datetime(2025, 1, day, 12, tzinfo=UTC) for day in (10, 17))
 # Names as results show them.
@@ -126,6 +206,22 @@ SHOWN = {
 }
 STUDENTS = {SHOWN.get(name, name): name for name in CLASS}
 LINKS = ("link_to_learner", "link_to_folder")
+
+
+def write(folder: Path, files: Aged) -> None:
+    """Write a learner's files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content, age = content if isinstance(content, tuple) else (content, 0)
+        if content is None:
+            path.mkdir()
+        elif isinstance(content, Path):
+            path.symlink_to(content)
+        else:
+            path.write_bytes(content)
+            os.utime(path, (1_700_000_000 - age,) * 2)
 
 
 def time_of(name: str) -> datetime:
@@ -147,6 +243,8 @@ def write_folders(submitted: Path) -> None:
                 path.symlink_to(content)
             else:
                 path.write_bytes(content)
+    for name, (own, *_) in (NEAR | OTHER).items():
+        write(submitted / name, own)
     (submitted / "right" / "another_course").mkdir()
     (submitted / "odd_name" / f"{CODES}chapter").mkdir()
     (submitted / "link_to_learner").symlink_to(submitted / "right")
@@ -179,7 +277,7 @@ def collect(folder: Path, submitted: Path) -> dict[str, dict[str, str]]:
         zone = ("--zone", "UTC") if system == "moodle" else ()
         told = ("--from", system, "--chapter", CH1, "--roster", rosters[system], *zone)
         done = run_here("collect", source, submitted, *told, cwd=ROOT)
-        assert done.returncode == 1 and "damaged zip" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 1 and "zip is damaged" in done.stdout, done.stdout + done.stderr
     emails = {system: {n: f"{login(system[0], n)}@uni.edu" for n in files} for system in sources}
     return emails | {"gradescope": numbers}
 
@@ -222,6 +320,24 @@ def test_all_get_what_their_files_deserve(class_):
         assert all(row["points"] == 0 and "is a link" in row["message"] for row in rows)
 
 
+def test_nearly_right_names_and_places_count_with_a_note(class_):
+    points = points_of(class_.graded)
+    for name, (_, deserved) in NEAR.items():
+        word = SAID.get(name, f"counts as {PY}")
+        notes = [note for note in notes_in(class_.graded.said, word) if f"note: {name}: " in note]
+        assert points[name] == deserved and notes, name
+
+
+def test_everything_else_counts_for_what_it_is_or_says_why_not(class_):
+    points, wrong = points_of(class_.graded), []
+    for name, (_, deserved, word) in OTHER.items():
+        said = class_.graded.rows[name, CH1, NAMES[0]]["message"]
+        fine = deserved in (-1, points[name]) and word in said
+        wrong += [] if fine else [(name, points[name], said)]
+    assert wrong == []
+    assert notes_in(class_.graded.said, "archives that are not opened")
+
+
 def test_course_systems_deliver_the_same_points_and_times(class_):
     """Canvas' download does not say when."""
     points = points_of(class_.graded)
@@ -237,7 +353,7 @@ def test_course_systems_deliver_the_same_points_and_times(class_):
 def test_each_learner_has_a_row_for_every_exercise_with_the_agreed_fields(class_):
     rows = class_.graded.rows
     collected = {folder for own in class_.collected.values() for folder in own.values()}
-    students = {*STUDENTS, *LINKS, *collected}
+    students = {*STUDENTS, *LINKS, *NEAR, *OTHER, *collected}
     assert set(rows) == {(student, CH1, name) for student in students for name in NAMES}
     fields = "student chapter exercise points max_points status mistakes message line isolation"
     for row in rows.values():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ..instructor import downloads
 from ..support import ROOT, cli, grade, rows_of
 
 pytestmark = pytest.mark.slow
@@ -19,10 +20,6 @@ CLASS = {  # what each learner uploaded: the file's name and its text
     "carla": ("homework.py", UNTOUCHED),
     "dan": (None, ""),
 }
-WORKSHEET = (
-    "Identifier,Full name,Email address,Status,Grade,Maximum grade,Grade can be changed,"
-    "Last modified (submission),Last modified (grade),Feedback comments"
-)
 SAFE = ("--isolation", "none", "--jobs", "1")  # these submissions are ours
 
 
@@ -33,7 +30,10 @@ def test_an_instructor_with_moodle(tmp_path):
     Override points and excuse a learner, and grade again.
     Export the worksheet and the feedback pages, and grade once more: nothing changes.
     """
-    download, worksheet = downloads(tmp_path)
+    files = {who: {name: text.encode()} if name else {} for who, (name, text) in CLASS.items()}
+    when = {who: "Monday, 21 September 2026, 1:05 AM" for who, own in files.items() if own}
+    download = tmp_path / "moodle.zip"
+    worksheet = downloads.moodle(download, files, when)
     submitted, out = tmp_path / "submitted", tmp_path / "out"
     options = ("--from", "moodle", "--roster", worksheet, "--zone", "Europe/Berlin")
     options += ("--chapter", CHAPTER)
@@ -74,7 +74,7 @@ def test_an_instructor_with_moodle(tmp_path):
     assert cli("export", out, *back).returncode == 0
     cells = table(out / "export" / f"moodle-{CHAPTER}.csv")
     before = table(worksheet)
-    assert list(cells[0]) == WORKSHEET.split(",")
+    assert list(cells[0]) == downloads.MOODLE_WORKSHEET.split(",")
     written = ("Grade", "Feedback comments")
     for old, new in zip(before, cells, strict=True):
         assert {**old, **{name: new[name] for name in written}} == new
@@ -89,21 +89,6 @@ def test_an_instructor_with_moodle(tmp_path):
     kept = (out / "results.jsonl").read_bytes()
     assert grade(submitted, out, "--roster", worksheet, *SAFE).status == 0
     assert (out / "results.jsonl").read_bytes() == kept
-
-
-def downloads(folder: Path) -> tuple[Path, Path]:
-    """Write the submissions and the worksheet as Moodle gives them out."""
-    download, worksheet, lines = folder / "moodle.zip", folder / "worksheet.csv", [WORKSHEET]
-    with zipfile.ZipFile(download, "w") as archive:
-        for number, (who, (file, text)) in enumerate(CLASS.items(), 12345):
-            name, at = f"{who.title()} O'Neil", "-"
-            if file:
-                archive.writestr(f"{name}_{number}_assignsubmission_file_/{file}", text)
-                at = '"Monday, 21 September 2026, 1:05 AM"'
-            person = f"Participant {number},{name},{who}@uni.edu"
-            lines.append(f"{person},Submitted for grading,,100.00,Yes,{at},-,")
-    worksheet.write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
-    return download, worksheet
 
 
 def points(out: Path) -> dict[str, float]:

@@ -22,9 +22,8 @@ from ...views.pages import pages_in
 from ...views.words import plural
 from ..class_terminal import in_trouble
 from ..people import safe
-from ..points_breakdown import decision_sentence, is_changed, late, points_steps
 from ..results import Results, rows_of
-from ..rules import found, most_of, total
+from ..rules import decision_sentence, found, is_changed, late, most_of, points_steps, total
 
 # By status: a mark that needs no colour, and words.
 STATES = {
@@ -52,11 +51,6 @@ def is_missing(row: dict) -> bool:
     return row.get("message_id") == NOTHING_SUBMITTED
 
 
-def is_without_file(row: dict) -> bool:
-    """Return True if the learner submitted something, but not the chapter's file."""
-    return row.get("message_id") == NO_FILE
-
-
 PAGES = pages_in(Path(__file__).parent)
 PAGES.undefined = StrictUndefined
 PAGES.filters |= {
@@ -76,14 +70,6 @@ PAGES.tests |= {
 }
 
 
-def messages_in(references: Path) -> dict[str, str]:
-    """Return the course's messages about its known mistakes, by name. Raises CourseError."""
-    found: dict[str, str] = {}
-    for path in sorted(references.glob("*/mistakes.json")):
-        found |= read_mistakes(path)["messages"]
-    return found
-
-
 def write_report(
     out: Path, project: Project, section: str = "", learners: Collection[str] = ()
 ) -> Path:
@@ -91,15 +77,16 @@ def write_report(
 
     section: the name of the section whose learners these are.
     """
-    course, messages = project.course, messages_in(project.graders / "references")
-    every = rows_of(out, course)
-    rows = [row for row in every if not learners or row["student"] in learners]
-    codes = {row["group"]: row["code"] for row in reversed(rows) if row.get("code")}
+    every = rows_of(out, project.course)
+    messages: dict[str, str] = {}
+    for references in sorted((project.graders / "references").glob("*/mistakes.json")):
+        messages |= read_mistakes(references)["messages"]
     waiting = [a for a in Results(out).waiting() if not learners or a[0] in learners]
-    view = class_view(course, rows, identical_files(every, learners)) | {
+    rows = [row for row in every if not learners or row["student"] in learners]
+    view = class_view(project.course, rows) | {
         "waiting": len(waiting),
         "mistakes": mistake_counts(rows, messages),
-        "groups": groups_of(rows, codes)[:MOST_GROUPS],
+        "identical": identical_files(every, learners),
     }
     page = PAGES.get_template("page.html").render(view, states=STATES)
     path = out / f"report{f'-{safe(section)}' if section else ''}.html"
@@ -108,21 +95,22 @@ def write_report(
     return path
 
 
-def groups_of(rows: list[dict], codes: Mapping[str, str]) -> list[dict]:
-    """Return the groups of a class, the largest first: wrong answers with the same results.
-
-    codes: the code of one of each group.
-    """
+def groups_of(rows: list[dict]) -> list[dict]:
+    """Return the largest groups of a class: wrong answers with the same results, and one's code."""
     members: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         if row.get("group"):
             members[row["group"]].append(row)
-    found = []
-    for name, same in members.items():
-        about = {"name": name, "exercise": same[0]["exercise"], "message": same[0]["message"]}
-        students = [row["student"] for row in same]
-        found.append(about | {"students": students, "code": codes.get(name, "")})
-    return sorted(found, key=lambda one: (-len(one["students"]), one["exercise"], one["name"]))
+    found = [
+        {
+            **{name: same[0][name] for name in ("group", "exercise", "message")},
+            "students": [row["student"] for row in same],
+            "code": next((row["code"] for row in same if row.get("code")), ""),
+        }
+        for same in members.values()
+    ]
+    order = sorted(found, key=lambda one: (-len(one["students"]), one["exercise"], one["group"]))
+    return order[:MOST_GROUPS]
 
 
 def identical_files(rows: list[dict], learners: Collection[str]) -> list[dict]:
@@ -199,44 +187,43 @@ def submissions_in(rows: Iterable[dict]) -> int:
     return len({(row["student"], row["chapter"]) for row in rows})
 
 
-def class_view(course: Course, rows: list[dict], identical: list[dict]) -> dict:
+def class_view(course: Course, rows: list[dict]) -> dict:
     """Return the data for the template."""
     submitted = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
     most = sum(chapter.points for chapter in submitted)
     people = people_of(rows, most)
-    troubled = [row for row in rows if in_trouble(row)]
     shares = [person.share for person in people.values()]
-    there = [row for row in rows if not (is_missing(row) or is_without_file(row))]
+    without_file = [row for row in rows if row.get("message_id") == NO_FILE]
+    there = [row for row in rows if row.get("message_id") not in (NO_FILE, NOTHING_SUBMITTED)]
+    # The last one includes 100 %.
+    counts = Counter(min(int(share * BINS + 1e-9), BINS - 1) for share in shares)
+    troubled: dict[tuple, list[str]] = defaultdict(list)
+    for row in filter(in_trouble, rows):
+        about = tuple(row[name] for name in ("student", "chapter", "status", "message"))
+        troubled[about].append(row["exercise"])
+    low = [person for person in people.values() if person.most and person.share < NEEDS_HELP]
+    low.sort(key=lambda person: (person.share, person.name))
     return {
         "course": course,
-        "people": list(people.values()),
+        "people": people,
         "most": most,
         "submissions": submissions_in(there),
         "missing": submissions_in(filter(is_missing, rows)),
-        "without_file": submissions_in(filter(is_without_file, rows)),
+        "without_file": submissions_in(without_file),
         "late": submissions_in(row for row in rows if row.get("late_seconds")),
         "median": median(shares) if shares else 0.0,
-        "bins": bins(shares),
+        "bins": [counts[number] for number in range(BINS)],
         "chapters": [chapter_view(chapter, rows, len(people)) for chapter in submitted],
         "hardest": hardest(rows),
-        "helped": needing_help(people),
-        "trouble": troubles(troubled, people),
-        "troubled": submissions_in(troubled),
-        "identical": [
-            {"chapter": g["chapter"], "people": [people[s] for s in g["students"] if s in people]}
-            for g in identical
-        ],
-        "by_hand": [
-            {"row": row, "person": people[row["student"]]} for row in rows if row.get("override")
-        ],
+        "helped": [(person, obstacles(person)) for person in low],
+        "needs_help": NEEDS_HELP,
+        "most_helped": ENOUGH_HELP,
+        "trouble": troubled,
+        "troubled": submissions_in(filter(in_trouble, rows)),
+        "groups": groups_of(rows),
+        "by_hand": [row for row in rows if row.get("override")],
         "isolations": sorted(Counter(row["isolation"] for row in rows).items()),
     }
-
-
-def bins(shares: list[float]) -> list[int]:
-    """Return the number of learners with 0–10 % of the points, …; the last includes 100 %."""
-    counts = Counter(min(int(share * BINS + 1e-9), BINS - 1) for share in shares)
-    return [counts[number] for number in range(BINS)]
 
 
 def chapter_view(chapter: Chapter, rows: list[dict], learners: int) -> dict:
@@ -302,14 +289,6 @@ def mistake_counts(rows: list[dict], messages: Mapping[str, str]) -> list[dict[s
     return sorted(counts, key=lambda one: (-one["count"], one["name"]))[:MOST_MISTAKES]
 
 
-def needing_help(people: dict[str, Person]) -> dict:
-    """Return the learners with few points, fewest first, each with the reasons."""
-    low = [person for person in people.values() if person.most and person.share < NEEDS_HELP]
-    low.sort(key=lambda person: (person.share, person.name))
-    listed = [{"person": person, "why": obstacles(person)} for person in low[:ENOUGH_HELP]]
-    return {"listed": listed, "more": len(low) - len(listed), "below": NEEDS_HELP}
-
-
 def obstacles(person: Person) -> str:
     """Return a text like `4 not begun, 3 wrong; repeatedly: no_scale`."""
     absent = len({row["chapter"] for row in person.rows if is_missing(row)})
@@ -323,15 +302,3 @@ def obstacles(person: Person) -> str:
     made = Counter(name for row in person.rows for name in row["mistakes"])
     again = ", ".join(name for name, count in made.items() if count > 1)
     return ", ".join(told) + (f"; repeatedly: {again}" if again else "")
-
-
-def troubles(troubled: list[dict], people: dict[str, Person]) -> list[dict]:
-    """Return the files that could not be graded as usual, with learner, exercises and reason."""
-    grouped = defaultdict(list)
-    for row in troubled:
-        told = {name: row[name] for name in ("student", "chapter", "status", "message")}
-        grouped[tuple(told.items())].append(row["exercise"])
-    return [
-        {**dict(told), "person": people[dict(told)["student"]], "exercises": exercises}
-        for told, exercises in grouped.items()
-    ]
