@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .code import CannotRun, Made
 from .formula import Mistake
 from .roles import Sizes
 
@@ -29,6 +30,12 @@ class Kind:
     inputs: Callable[[Sizes], dict[str, Any]]
     formula: Callable[..., Iterable[Tensor]]
     forms: dict[str, Mistake | None]
+
+    def results(
+        self, form: str, made: Made, inputs: dict[str, Any], sizes: Sizes
+    ) -> Iterable[Tensor]:
+        """Return the possible results of a form."""
+        return self.formula(form, [*made.weights.values()], **inputs)
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
@@ -206,18 +213,27 @@ ROTARY = Kind(
 
 
 def sinusoidal_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return the number of positions and their width."""
-    return {"count": sizes.tokens + 2, "width": sizes.width}
+    """Return the number of positions, their width, and what a module adds them to."""
+    count, width = sizes.tokens + 2, sizes.width  # of both axes, since either can be that of tokens
+    return {"count": count, "width": width, "x": torch.zeros(count, count, width).double()}
 
 
-def sinusoidal(form: str, weights: list[Tensor], count: int, width: int) -> list[Tensor]:
-    """Return sines and cosines that alternate, or halves of them; `end`: up to the last rate."""
+def sinusoidal(
+    form: str, weights: list[Tensor], count: int, width: int, x: Tensor
+) -> tuple[Tensor, ...]:
+    """Return sines and cosines that alternate, or halves of them; `end`: up to the last rate.
+
+    They are alone, or added along the second or the first axis. Raises CannotRun.
+    """
+    if weights:
+        raise CannotRun("its positions are learned")
     half = width // 2
     exponents = torch.arange(half).double() / (half - 1 if "end" in form else half)
     angles = torch.arange(count)[:, None] * rates(exponents, form)
     one, other = angles.sin(), angles.cos()
     one, other = (other, one) if "swapped" in form else (one, other)
-    return [joined(one, other, "halves" not in form)]
+    made = joined(one, other, "halves" not in form)
+    return made, x + made, x + made[:, None]
 
 
 SINUSOIDAL = Kind(
