@@ -20,13 +20,15 @@ USUAL_EPS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
 class Kind:
     """One kind of part, such as a layer norm.
 
-    names: a pattern for the names of its definitions. inputs: draws the arguments, by role.
-    formula: calculates the possible results of a form from the weights and the inputs. forms: the
-    right ones of conventions, without a mistake, and those of known mistakes.
+    names: a pattern for the names of its definitions. takes: the arguments of a function, in their
+    order; a module is called on `x`. inputs: draws the arguments, by role. formula: calculates the
+    possible results of a form from the weights and the inputs. forms: the right ones of
+    conventions, without a mistake, and those of known mistakes.
     """
 
     name: str
     names: str
+    takes: tuple[str, ...]
     inputs: Callable[[Sizes], dict[str, Any]]
     formula: Callable[..., Iterable[Tensor]]
     forms: dict[str, Mistake | None]
@@ -71,6 +73,7 @@ NO_EXPONENTIAL = Mistake(
 SOFTMAX = Kind(
     "softmax",
     r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?",
+    ("x", "dim"),
     softmax_inputs,
     softmax,
     {
@@ -118,6 +121,7 @@ NO_EPS = Mistake("no_eps", "eps var", "There is no eps.")
 LAYER_NORM = Kind(
     "layer norm",
     r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?",
+    ("x",),
     norm_inputs,
     norm,
     {
@@ -136,6 +140,7 @@ LAYER_NORM = Kind(
 RMS_NORM = Kind(
     "RMS norm",
     r"\w*rms_?norm\w*",
+    ("x",),
     norm_inputs,
     norm,
     {
@@ -197,6 +202,7 @@ WRONG_TURNS = WRONG_RATES | {
 ROTARY = Kind(
     "rotary positions",
     r"rotate|rope|rotary|apply_?(rope|rotary)\w*",  # a RotaryEmbedding may return angles
+    ("x", "positions"),
     rotary_inputs,
     rotary,
     {
@@ -239,6 +245,7 @@ def sinusoidal(
 SINUSOIDAL = Kind(
     "sinusoidal positions",
     r"\w*(sinusoid|sin_?cos|positional_?enc)\w*",
+    ("count", "width"),
     sinusoidal_inputs,
     sinusoidal,
     {

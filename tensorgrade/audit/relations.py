@@ -138,10 +138,12 @@ def cache(subject: Subject, sizes: Sizes) -> Mistake | None:
         earlier = (after - 1, part) if after else None  # of the call of that number
         return Call({"x": tokens}, cache=True, earlier=earlier)
 
-    # The last token after the text, and after one of which only the first token is the same.
+    # The last token after the text, after it again, and after a text of which only the first token
+    # is the same.
     texts = x, changed_at({"x": x}, ["x"], (slice(None), slice(1, None)))["x"]
     begun = [piece(one[:, :-1]) for one in texts]
-    *_, one, other = subject.values(sizes, *begun, piece(x[:, -1:], 1), piece(x[:, -1:], 2))
+    last = [piece(x[:, -1:], after) for after in (1, 1, 2)]
+    *_, one, again, other = subject.values(sizes, *begun, *last)
     for lengths in ([1] * n, [2, n - 2], [n - 1, 1]):
         pieces = enumerate(x.split(lengths, dim=1))
         values = subject.values(sizes, *(piece(tokens, number) for number, tokens in pieces))
@@ -149,7 +151,8 @@ def cache(subject: Subject, sizes: Sizes) -> Mistake | None:
             said = f"If the tokens are passed in pieces of {' + '.join(map(str, lengths))}, the "
             plain = Mistake("", "", f"{said}results differ.")
             return plain if moved(one, other) else KNOWN["causal_mask_from_first_key"]
-    return KNOWN["keeps_state"] if moved(whole.value[:, -1:], one) else None
+    keeps = moved(whole.value[:, -1:], one) or moved(one, again)
+    return KNOWN["keeps_state"] if keeps else None
 
 
 def masked_keys(subject: Subject, sizes: Sizes) -> Mistake | None:
@@ -230,7 +233,8 @@ def training_without_dropout(subject: Subject, sizes: Sizes) -> Mistake | None:
 def gradients(subject: Subject, sizes: Sizes) -> Mistake | None:
     """Check that gradients reach the weights and the input."""
     inputs = subject.inputs(sizes)
-    needed = [n for n, v in inputs.items() if isinstance(v, Tensor) and v.is_floating_point()]
+    tensors = {name: one for name, one in inputs.items() if isinstance(one, Tensor)}
+    needed = [n for n, one in tensors.items() if one.is_floating_point() and subject.has(n)]
     if not needed:
         raise CannotRun("it takes no tensor")
     if sizes.tokens > 1:

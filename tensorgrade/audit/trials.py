@@ -14,7 +14,6 @@ from .code import FAILURES, CannotRun, Code, Definition, Raised
 from .kinds import Kind
 from .roles import CALL, Sizes, is_configuration, role_of
 from .subject import (
-    FIRST,
     HELP,
     LAYOUTS,
     MEANINGS,
@@ -50,8 +49,8 @@ def subject_of(
     takes = {name: one for name, one in definition.takes.items() if name not in given}
     roles = {name: role_of(name, CALL) for name in takes}
     required = [name for name, default in takes.items() if not default]
-    if kind:  # its inputs, in their order; a module is called on x
-        inputs = ["x"] if definition.is_class else kind.inputs(FIRST)
+    if kind:
+        inputs = ("x",) if definition.is_class else kind.takes
         roles |= dict(zip(required, inputs, strict=False))
     else:
         roles = call_roles(roles, required, definition.is_class)
