@@ -5,7 +5,9 @@ judges these values, and `report.py` turns the findings into words.
 """
 
 import functools
+import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -24,9 +26,12 @@ def attention(test: Callable[..., Any]) -> Callable[..., None]:
     @functools.wraps(test)
     def wrapped(*arguments: Any, **named: Any) -> None:
         from .report import report, status_of
-        from .run import audit_of
+        from .run import Asked, audit_of_file
 
-        found = audit_of(test(*arguments, **named))
+        target = test(*arguments, **named)
+        path = Path(inspect.getsourcefile(target) or "")
+        asked = Asked(path, target.__module__, "", target.__name__)
+        found = audit_of_file(asked, {}, None)
         if status_of(found):
             raise AssertionError(report(found))
 

@@ -16,18 +16,14 @@ from ..runner import serve as runner
 from ..runner.case_runner import Reply
 from ..runner.cases import standard_torch
 from ..runner.errors import describe_error
+from ..runner.instrumentation import describe_module
 from ..runner.loading import load_module
+from ..runner.steps import parts_of
 from ..runner.syntax import is_text
-from ..runner.values import unpack as value_of
 from ..runner.wire import pack, receive, send, unpack
 from .roles import Sizes, construction, parameters_of
 
-HEADS = ("num_heads", "n_heads", "n_head", "heads", "h", "nhead", "num_attention_heads")
-
-
-def warm_up() -> None:
-    """Import and use once what is slow the first time; the fork server calls this."""
-    runner.warm_up()
+warm_up = runner.warm_up  # the fork server calls this
 
 
 def serve(reader: BinaryIO, writer: BinaryIO) -> None:
@@ -38,7 +34,10 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
 
 
 class Bench:
-    """The code of one file, and a channel to it. Each request to run it makes its objects again."""
+    """The code of one file, and a channel to it. Each request to run it makes its objects again.
+
+    Modules next to the file, or to its package, can be imported if this process may read them.
+    """
 
     def __init__(self) -> None:
         self.module, self.filename = types.ModuleType("audited"), ""
@@ -48,32 +47,31 @@ class Bench:
 
         seconds: ignored, because this process has no time limit.
         """
-        verb = {"open": self.open, "run": self.run}[asked["do"]]
         try:
             with warnings.catch_warnings(action="ignore"), standard_torch():
-                return verb(asked, tensors)
+                return self.open(asked) if asked["do"] == "open" else self.run(asked, tensors)
         except (Exception, SystemExit) as error:
-            return {"error": told_of(describe_error(error, self.filename))}, {}
+            return {"error": summary(describe_error(error, self.filename))}, {}
 
     def close(self) -> None:
         """Do nothing: this process goes on."""
 
-    def open(self, asked: dict, tensors: dict[str, Tensor]) -> Reply:
+    def open(self, asked: dict) -> Reply:
         """Run a file; describe its definitions, and the errors of statements that failed."""
-        text, self.filename = asked["text"], asked["filename"]
+        text, name, self.filename = asked["text"], asked["module"], asked["filename"]
         body = ast.parse(text).body
-        open_packages(asked["module"], asked["package"])
+        sys.path.insert(0, str(Path(asked["package"] or self.filename).parent))
+        open_packages(name, asked["package"])
         definitions = [one for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
         problems: list[dict] = []
-        name = asked["module"] or "audited"
-        known = sys.modules.get(name) if asked["module"] else None
+        known = sys.modules.get(name)  # imported by its package
         if known and all(hasattr(known, one.name) for one in definitions):
             self.module = known
         else:
-            self.module, problems = load_module(name, text, self.filename)
+            self.module, problems = load_module(name or "audited", text, self.filename)
         told = {
             "definitions": [described(one, self.module) for one in definitions],
-            "problems": [[one["names"], told_of(one["error"])] for one in problems],
+            "problems": [[one["names"], summary(one["error"])] for one in problems],
         }
         return {"told": told}, {}
 
@@ -83,20 +81,22 @@ class Bench:
         The reply describes the module and each result, and has the tensors in them.
         """
         target: Any = getattr(self.module, asked["name"])
-        told: dict[str, Any] = {"made": None, "calls": []}
-        sent: dict[str, Tensor] = {}
+        made, sent = {}, {}
         if isinstance(target, type):
-            target, told["made"] = make(target, asked, under(tensors, "state."), self.module)
-            sent = {f"state.{name}": one for name, one in target.state_dict().items()}
-            sent = {name: one.clone() for name, one in sent.items() if isinstance(one, Tensor)}
+            target = make(target, asked, under(tensors, "state."), self.module)
+            made, state = describe_module(target), target.state_dict()
+            sent = {f"state.{n}": v.clone() for n, v in state.items() if isinstance(v, Tensor)}
         results: list[list[Any]] = []
+        calls = []
         for number, call in enumerate(asked["calls"]):
-            parts, changed, found = called(target, call, under(tensors, f"{number}."), results)
+            earlier = {name: results[n][part] for name, (n, part) in call["earlier"].items()}
+            told, parts = called(target, call, under(tensors, f"{number}."), earlier)
             results.append(parts)
-            told["calls"].append([[*map(kind_of, parts)], changed])
+            calls.append(told)
             # Copies, because a later call may change them.
-            sent |= {f"{number}.{name}": one.detach().clone() for name, one in found.items()}
-        return {"told": told}, sent
+            found = {n: one for n, one in enumerate(parts) if isinstance(one, Tensor)}
+            sent |= {f"{number}.{n}": one.detach().clone() for n, one in found.items()}
+        return {"told": {"made": made, "calls": calls}}, sent
 
 
 def under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -104,119 +104,75 @@ def under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {n.removeprefix(prefix): one for n, one in tensors.items() if n.startswith(prefix)}
 
 
+def summary(error: dict) -> list:
+    """Return the type, the text and the line of an error."""
+    return [error["type"], error["text"], error["line"]]
+
+
 def make(
     target: type, asked: dict, state: dict[str, Tensor], module: types.ModuleType
-) -> tuple[nn.Module, dict]:
-    """Make a module, draw its weights or take those of a state, and describe it."""
+) -> nn.Module:
+    """Make a module, and draw its weights or take those of a state.
+
+    Every parameter is drawn, since zeros and ones would hide mistakes.
+    """
     sizes = Sizes(**asked["sizes"])
     torch.default_generator.manual_seed(sizes.seed)
     made = target(**construction(target, sizes, asked, module))
     if not isinstance(made, nn.Module):
         raise TypeError("the class makes no nn.Module")
-    draw_weights(made, sizes.seed)
+    chance = torch.Generator().manual_seed(sizes.seed + 3)
+    for value in filter(torch.is_floating_point, made.parameters()):
+        drawn = torch.randn(value.shape, generator=chance, dtype=torch.float64)
+        if value.dim() > 1:
+            value.data.copy_(drawn * 1.5 / max(value[0].numel(), 1) ** 0.5)
+        else:
+            value.data.add_(0.3 * drawn)
     made = made.double() if asked["double"] else made
     if state:
         made.load_state_dict(state)
-    numbers = {vars(part).get(name) for part in made.modules() for name in HEADS}
-    return made, {
-        "parameters": [name for name, _ in made.named_parameters()],
-        "kinds": {name: type(part).__name__ for name, part in made.named_modules()},
-        "heads": [number for number in numbers if type(number) is int],
-        "plain": plain_tensors(made),
-    }
-
-
-def draw_weights(module: nn.Module, seed: int) -> None:
-    """Draw every parameter, since zeros and ones would hide mistakes."""
-    chance = torch.Generator().manual_seed(seed + 3)
-    with torch.no_grad():
-        for value in module.parameters():
-            if value.is_floating_point():
-                drawn = torch.randn(value.shape, generator=chance, dtype=torch.float64)
-                if value.dim() > 1:
-                    value.copy_(drawn * 1.5 / max(value[0].numel(), 1) ** 0.5)
-                else:
-                    value.add_(0.3 * drawn)
-
-
-def plain_tensors(module: nn.Module) -> str:
-    """Return the name of a plain tensor, or of a plain list of tensors or modules, in a module."""
-    for part in module.modules():
-        for name, value in vars(part).items():
-            items = value if isinstance(value, (list, tuple)) else [value]
-            if not name.startswith("_") and any(isinstance(i, (Tensor, nn.Module)) for i in items):
-                return name
-    return ""
+    return made
 
 
 def called(
-    target: Any, call: dict, tensors: dict[str, Tensor], results: list[list[Any]]
-) -> tuple[list[Any], list[str], dict[str, Tensor]]:
-    """Call a function or a module.
+    target: Any, call: dict, tensors: dict[str, Tensor], earlier: dict[str, Any]
+) -> tuple[dict[str, Any], list[Any]]:
+    """Call a function or a module; return the description of the call, and the parts of its result.
 
-    results: the parts of earlier calls, which an argument may be. Return the parts of the result,
-    the names of the arguments that the call changed, and tensors: the parts as `part.0`, and slopes
-    if they are wanted.
+    tensors, earlier: arguments by name; the second ones are parts of earlier results.
     """
-
-    def held(place: str) -> Any:
-        number, part = map(int, place.split("."))
-        return results[number][part]
-
     passed = {name: one.detach().clone() for name, one in tensors.items()}
     leaves = {name: one for name, one in passed.items() if one.is_floating_point()}
-    if call["slopes"]:  # a clone of a leaf can be changed in place
+    if call["gradients"]:  # a clone of a leaf can be changed in place
         passed |= {name: one.requires_grad_().clone() for name, one in leaves.items()}
     if isinstance(target, nn.Module):
         target.train(call["training"])
         leaves |= {f"weight.{name}": one for name, one in target.named_parameters()}
     torch.default_generator.manual_seed(call["seed"])
-    trees = call["arguments"].items()
-    values = {name: value_of(tree, passed.__getitem__, held) for name, tree in trees}
-    with torch.set_grad_enabled(call["slopes"]):
-        parts = parts_of(target(**values))
+    with torch.set_grad_enabled(call["gradients"]):
+        parts = [*parts_of(target(**passed, **earlier, **call["plain"]))]
+    kinds = [
+        "tensor" if isinstance(p, Tensor) else "object" if p is not None else "" for p in parts
+    ]
     changed = [name for name, one in passed.items() if not torch.equal(one, tensors[name])]
-    found = {f"part.{n}": one for n, one in enumerate(parts) if isinstance(one, Tensor)}
-    return parts, changed, found | (slopes([*found.values()], leaves) if call["slopes"] else {})
+    reached = reached_by(parts, leaves) if call["gradients"] else []
+    return {"parts": kinds, "changed": changed, "reached": reached}, parts
 
 
-def slopes(results: list[Tensor], leaves: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the total of results with drawn factors, and its gradients as `gradient.NAME`."""
+def reached_by(parts: list[Any], leaves: dict[str, Tensor]) -> list[str]:
+    """Return the leaves with a gradient that is not 0, of a sum of results with drawn factors."""
     chance, total = torch.Generator().manual_seed(1), torch.zeros(())
-    for one in results:
-        if one.is_floating_point() and one.isfinite().all():
-            factors = torch.randn(one.shape, generator=chance, dtype=torch.float64)
-            total = total + (factors.to(one) * one).sum()
-    found = {"total": total}
-    every = {name: one for name, one in leaves.items() if one.requires_grad}
-    if total.requires_grad:
-        made = torch.autograd.grad(total, [*every.values()], allow_unused=True)
-        pairs = zip(every, made, strict=True)
-        found |= {f"gradient.{name}": one for name, one in pairs if one is not None}
-    return found
+    for one in parts:
+        if isinstance(one, Tensor) and one.is_floating_point() and one.isfinite().all():
+            total = total + (torch.randn(one.shape, generator=chance).to(one) * one).sum()
+    needed = {name: one for name, one in leaves.items() if one.requires_grad}
+    if not total.requires_grad:
+        return []
+    found = torch.autograd.grad(total, [*needed.values()], allow_unused=True)
+    return [n for n, one in zip(needed, found, strict=True) if one is not None and one.any()]
 
 
-def parts_of(returned: Any) -> list:
-    """Return the parts of a tuple, a list, a mapping or a dataclass; one part for a tensor."""
-    if isinstance(returned, dict):
-        return list(returned.values())
-    if isinstance(returned, (tuple, list)):
-        return list(returned)
-    is_record = hasattr(returned, "__dataclass_fields__")
-    return [*vars(returned).values()] if is_record else [returned]
-
-
-def kind_of(part: Any) -> str:
-    """Return `tensor`, `nothing` for None, or `object`."""
-    return "tensor" if isinstance(part, Tensor) else "nothing" if part is None else "object"
-
-
-def told_of(error: dict) -> list:
-    """Return the type, the text and the line of an error."""
-    return [error["type"], error["text"], error["line"]]
-
-
-def described(node: ast.FunctionDef | ast.ClassDef, module: types.ModuleType) -> dict:
+def described(node: ast.FunctionDef | ast.ClassDef, module: types.ModuleType) -> dict[str, Any]:
     """Describe one definition of a text, and its parameters in the module made from it."""
     every = [*ast.walk(node)]
     functions = [one for one in every if isinstance(one, ast.FunctionDef)]

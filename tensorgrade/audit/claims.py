@@ -1,18 +1,17 @@
 """What a definition claims to calculate: right forms of a formula, and those of known mistakes."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from torch import Tensor
 
 from .code import CannotRun, Made
-from .formula import Mistake, Recipe, is_complete, layers_by_role, mistakes, results
-from .kinds import SINUSOIDAL, Kind
-from .roles import Sizes, snake
-from .subject import Call, Subject, scale_of
+from .formula import Mistake, Recipe, mistakes, results
+from .layers import is_complete, layers_by_role
+from .roles import Sizes
+from .subject import Call, Inputs, Subject, scale_of
 
 CLOSE = 1e-4
 # Names in code of attention that does not follow the formula, on purpose.
@@ -34,13 +33,13 @@ OTHER_ATTENTION = re.compile(
 class Run:
     """One run of a definition, to compare with many forms."""
 
+    made: Made
+    inputs: Inputs
     sizes: Sizes
-    made: Made | None
-    inputs: dict[str, Any]
     actual: Tensor
 
 
-Form = Callable[[Run], Iterable[Tensor]]  # the possible results of a run
+Form = Callable[[Made, Inputs, Sizes], Iterable[Tensor]]  # the possible results of a run
 
 
 def run_of(subject: Subject, sizes: Sizes) -> Run:
@@ -48,12 +47,12 @@ def run_of(subject: Subject, sizes: Sizes) -> Run:
     inputs = subject.inputs(sizes)
     training = subject.kind is not None and sizes.seed % 2 == 0
     made, (output,) = subject.run(sizes, Call(inputs, training=training))
-    return Run(sizes, made, inputs, output.value)
+    return Run(made, inputs, sizes, output.value)
 
 
 def agrees(form: Form, run: Run) -> bool:
     """Return True if one result of a form is that of a run."""
-    return any(is_close(run.actual, one) for one in form(run))
+    return any(is_close(run.actual, one) for one in form(run.made, run.inputs, run.sizes))
 
 
 def is_close(actual: Tensor, found: Tensor) -> bool:
@@ -72,40 +71,29 @@ def forms_of(subject: Subject) -> list[tuple[Mistake | None, Form]]:
 
     Raises CannotRun if it claims nothing that is known.
     """
-    kind, made = subject.kind, subject.made
-    if kind is SINUSOIDAL and made and made.weights:
-        raise CannotRun("its positions are learned")
-    if kind:
-        return [(one, partial(by_kind, kind, form)) for form, one in kind.forms.items()]
+    if subject.kind:
+        calculate, forms = subject.kind.results, subject.kind.forms
+        return [(mistake, partial(calculate, form)) for form, mistake in forms.items()]
     if why := why_not_plain(subject):
         raise CannotRun(why)
     right = Recipe(mask="causal" if subject.causal else "none")
-    return [(one, partial(by_recipe, recipe)) for one, recipe in ((None, right), *mistakes(right))]
+    every = ((None, right), *mistakes(right))
+    return [(mistake, partial(results, recipe)) for mistake, recipe in every]
 
 
 def why_not_plain(subject: Subject) -> str:
     """Return why a definition does not claim to follow the formula of attention; "" if it does."""
     if subject.tensors == "q, k":
         return "it returns weights only"
-    names, own = [snake(name) for name in subject.definition.names], subject.definition.name
-    own = own if OTHER_ATTENTION.search(own) else next(filter(OTHER_FORMULAS.search, names), "")
+    own = subject.definition.name
+    if not OTHER_ATTENTION.search(own):
+        words = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one) for one in subject.definition.names)
+        own = next((one for one in words if OTHER_FORMULAS.search(one.lower())), "")
     if own:
         return f"its code has a formula of its own (`{own}`)"
-    made = subject.made
-    if made and (made.weights or subject.tensors != "q, k, v"):
-        layers, extra = layers_by_role(made)
+    if subject.made.weights or subject.tensors != "q, k, v":
+        layers, extra = layers_by_role(subject.made)
         if extra or not is_complete(layers):
             why = f"`{extra[0]}`" if extra else "queries, keys or values"
             return f"no role was found for {why} among its weights"
     return ""
-
-
-def by_kind(kind: Kind, form: str, run: Run) -> Iterable[Tensor]:
-    """Return the results of a part in a form."""
-    return kind.formula(form, [*run.made.weights.values()] if run.made else [], **run.inputs)
-
-
-def by_recipe(recipe: Recipe, run: Run) -> Iterator[Tensor]:
-    """Return the results of attention by a recipe."""
-    layers, _ = layers_by_role(run.made) if run.made else ({}, [])
-    return results(layers, run.inputs, run.sizes, recipe)

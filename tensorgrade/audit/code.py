@@ -45,18 +45,14 @@ class Code:
         self.channel, self.stopped = channel, False
 
     def ask(
-        self,
-        kind: type[Told],
-        do: str,
-        asked: dict[str, Any],
-        tensors: dict[str, Tensor] | None = None,
+        self, kind: type[Told], asked: dict[str, Any], tensors: dict[str, Tensor]
     ) -> tuple[Told, dict[str, Tensor]]:
         """Return what is told in reply to a request, of a checked type, and the tensors.
 
         Raises Raised or Stopped.
         """
         try:
-            told, sent = self.channel.ask(asked | {"do": do}, tensors or {}, SECONDS)
+            told, sent = self.channel.ask(asked, tensors, SECONDS)
             if "error" in told:
                 type, text, line = msgspec.convert(told["error"], Error)
                 said = f"{type}: {text.strip().partition(chr(10))[0][:160]}"
@@ -95,16 +91,15 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 class Made(msgspec.Struct, frozen=True):
-    """What the process says about a module that it made, and the values of its state.
+    """What the process says about a module that it made; everything is empty for a function.
 
-    kinds: the types of its parts by path. heads: the numbers under usual names of the number of
-    heads. plain: a tensor or module that is no part of it.
+    modules: the types of its parts by path. attributes: tensors that are no part of it. state: the
+    values of its parameters and buffers.
     """
 
-    parameters: list[str]
-    kinds: dict[str, str]
-    heads: list[int]
-    plain: str
+    parameters: dict[str, Any] = {}
+    modules: dict[str, str] = {}
+    attributes: list[str] = []
     state: dict[str, Any] = {}
 
     @property
@@ -113,11 +108,20 @@ class Made(msgspec.Struct, frozen=True):
         return {name: self.state[name] for name in self.parameters if name in self.state}
 
 
-class Ran(msgspec.Struct, frozen=True):
-    """What the process says about a request to run the code.
+class Called(msgspec.Struct, frozen=True):
+    """What the process says about one call.
 
-    calls: for each, the kinds of the parts that it returned, and the arguments that it changed.
+    parts: `tensor`, `nothing` or `object` for each part of the result. changed: the arguments that
+    it changed. reached: the arguments, and weights as `weight.NAME`, with a gradient that is not 0.
     """
 
-    made: Made | None
-    calls: list[tuple[list[str], list[str]]]
+    parts: list[str]
+    changed: list[str]
+    reached: list[str]
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """What the process says about a request to run the code."""
+
+    made: Made
+    calls: list[Called]

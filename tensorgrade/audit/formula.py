@@ -1,11 +1,9 @@
 """Attention as the papers define it, with every known mistake as an option.
 
 Tensors are (batch, tokens, width), with all heads together. A mistake is one changed option, so a
-wrong result can be compared with all of them. Which of a module's layers make queries, keys and
-values is inferred from their names.
+wrong result can be compared with all of them.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .code import Made
+from .layers import ORDERS, layers_by_role, projected
 from .roles import Sizes
 
 
@@ -52,7 +51,6 @@ MASK = "masked_fill masked_fill_ where triu tril mask softmax scaled_dot_product
 TRIANGLE = "triu tril diagonal < > masked_fill where mask"
 SPLIT = "view reshape rearrange unflatten chunk"
 FILL = "and e to that power is a weight like any other. Fill with -inf."
-TRAINS = "Trained from the start this works, but weights from other implementations do not fit."
 # The options that a known mistake changes, and those of the mistake itself.
 TABLE: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"scale": "none"}, "no_scale", SCALE, "The scores are not divided by sqrt(head_dim)."),
@@ -86,12 +84,10 @@ TABLE: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"operands": "q v k"}, "keys_and_values_swapped", "keys= k= @ matmul", "Keys and values are swapped."),
     ({"split": "reshape"}, "heads_by_reshape_alone", SPLIT, "Heads are split by a reshape alone, so that a head's row holds pieces of several tokens. Split the width first, then transpose."),
     ({"split": "no transpose"}, "attention_over_heads", f"{SPLIT} transpose permute", "Attention runs over the heads of each token, not over the tokens: the axes are not transposed."),
-    ({"split": "interleaved"}, "heads_interleaved", SPLIT, f"Each head takes every so-many-th feature, not a block of neighbours. {TRAINS}"),
-    ({"split": "interleaved", "merge": "interleaved"}, "heads_interleaved_both", SPLIT, f"Heads are interleaved with the features, when they are split and when they are merged. {TRAINS}"),
+    ({"split": "interleaved"}, "heads_interleaved", SPLIT, "Each head takes every so-many-th feature, not a block of neighbours. Trained from the start this works, but weights from other implementations do not fit."),
     ({"split": "one head"}, "one_head", f"{SPLIT} transpose permute", "The heads are never split: one head takes the whole width."),
     ({"merge": "reshape"}, "heads_not_transposed_back", "reshape view flatten", "Heads are merged without transposing them back, so features of different tokens are mixed."),
     ({"merge": "sum"}, "heads_added", "sum + for", "The heads' results are added. Join them side by side."),
-    ({"merge": "interleaved"}, "heads_merged_interleaved", "reshape view flatten", "Heads are merged in interleaved order."),
     ({"groups": "tiled"}, "groups_tiled", "repeat expand cat repeat_interleave tile", "Key and value heads are repeated as a block (0 1 0 1). Neighbouring query heads share one (0 0 1 1)."),
     ({"output": "none"}, "no_output_projection", "return", "The output projection is never applied."),
 )  # fmt: skip
@@ -190,120 +186,14 @@ def merged(value: Tensor, recipe: Recipe, n: int) -> Tensor:
         return value.reshape(value.shape[0], n, -1)
     if recipe.merge == "sum":
         return value.sum(1)
-    if recipe.merge == "interleaved":
-        return value.permute(0, 2, 3, 1).flatten(2)
     return value.transpose(1, 2).flatten(2)
 
 
-def one_of(short: str, long: str) -> str:
-    """Return a pattern for the names of the layer of queries, or of keys, or of values."""
-    names = f"{short}|{long}|w{short}|{short}_?proj\\w*|{short}_?lin\\w*|{long.split('|')[0]}_?\\w*"
-    names += f"|w_?{short}\\w*|{short}_(layer|fc|net|map)|(fc|lin)_{short}"
-    return rf"(w|to|lin|linear|proj|fc)?_?({names})(_?proj|_?projection|_?linear|_?layer|_?lin)?"
-
-
-NAMES = {
-    "qkv": r"(to_?|c_|w_?|in_|proj_|lin_|linear_|fc_)?(qkv|attn|kqv|in_proj|qkv_?proj\w*|proj|qkv_?lin\w*|query_key_value|wqkv|w_?pack|qkvs?_?\w*)(_?proj|_?weights?)?",
-    "q": one_of("q", "query|queries_\\w*|queries"),
-    "k": one_of("k", "key|keys_\\w*|keys"),
-    "v": one_of("v", "value|values_\\w*|values"),
-    "kv": r"(to_?|w_?|lin_)?kv(_?proj\w*|_?lin\w*)?",
-    "out": r"(to_|c_|w_|attn_|final_|resid_)?(out|o|wo|w_?o|out_?proj\w*|o_?proj|proj|output|output_?proj\w*|out_?lin\w*|dense|projection|fc_?out|fc_?o|linear_?out|unify_?heads|w_?out\w*|combine_?heads|fc|linear|out_?layer|mix|final_?linear|head_?proj)(\.0|_linear|_proj\w*)?",
-    "latent": r"\w*(down|latent)\w*",  # before keys and values
-}
-# How one fused layer holds queries, keys and values: the shape of its width, and their axis.
-ORDERS = {
-    "blocks": ((3, -1), -2),
-    "by head": (("heads", 3, -1), -2),
-    "by feature": (("heads", -1, 3), -1),
-    "heads last": ((3, -1, "heads"), -3),
-    "fewer heads of keys": ((), 0),
-}
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One linear map of a module: a weight for `x @ weight.T`, and a bias or None.
-
-    is_bare: the weight is a parameter of its own, so that it may be used the other way round.
-    """
-
-    name: str
-    weight: Tensor
-    bias: Tensor | None = None
-    is_bare: bool = False
-
-    def __call__(self, x: Tensor, flipped: bool = False) -> Tensor:
-        """Return the layer's result. flipped: a bare matrix is transposed."""
-        made = x @ (self.weight if flipped and self.is_bare else self.weight.mT)
-        return made if self.bias is None else made + self.bias
-
-
-Layers = dict[str, Layer]  # by role: q, k, v, qkv and kv for fused ones, latent, out
-
-
-def layers_by_role(made: Made) -> tuple[Layers, list[str]]:
-    """Return the layers by role, and the names of parameters without a role.
-
-    A list of heads, each with its own layers, is stacked.
-    """
-    found: dict[str, list[Layer]] = {}
-    for layer in layers_of(made):
-        found.setdefault(role_of_layer(layer), []).append(layer)
-    if len(found.get("qkv", ())) > 1 and "out" not in found:  # `proj` next to `qkv` is the output
-        found["out"] = [one for one in found["qkv"] if re.fullmatch(r"(.*\.)?(c_)?proj", one.name)]
-        found["qkv"] = [one for one in found["qkv"] if one not in found["out"]]
-    extra = found.pop("", [])
-    if "qkv" in found and found.keys() & {"q", "k", "v"}:
-        extra += found.pop("qkv")
-    known = {role: stacked(layers) for role, layers in found.items() if layers}
-    return known, [one.name for one in extra]
-
-
-def is_complete(layers: Layers) -> bool:
-    """Return True if queries, keys and values are known."""
-    return any(need <= layers.keys() for need in ({"qkv"}, {*"qkv"}, {"q", "kv"}))
-
-
-def layers_of(made: Made) -> Iterator[Layer]:
-    """Yield the linear layers of a module, its bare matrices, and its other parameters."""
-    biases = set()
-    for name, value in made.weights.items():
-        owner, _, last = name.rpartition(".")
-        kind = made.kinds.get(owner, "")
-        if name in biases:
-            continue
-        if value.dim() != 2 or kind == "Embedding":
-            yield Layer(name, value)
-            continue
-        bias = f"{name.removesuffix('weight')}bias" if last.endswith("weight") else ""
-        biases.add(bias)
-        is_bare = last != "weight" or not owner
-        turned = is_bare or kind == "Conv1D"  # which stores its weight the other way round
-        weight = value.mT if turned else value
-        yield Layer(name if is_bare else owner, weight, made.weights.get(bias), is_bare)
-
-
-def role_of_layer(layer: Layer) -> str:
-    """Return the role that a layer has by its name; an empty text for none."""
-    parts = [part for part in layer.name.split(".") if not part.isdigit()]
-    word = next((w for w in reversed(parts) if w not in ("weight", "proj_fn")), layer.name)
-    word = (re.sub(r"_?weight$", "", word) or word).lower().strip("_")
-    found = next((role for role, names in NAMES.items() if re.fullmatch(names, word)), "")
-    return found if layer.weight.dim() == 2 else ""
-
-
-def stacked(layers: list[Layer]) -> Layer:
-    """Return one layer for the same layer of each head."""
-    biases = [one.bias for one in layers if one.bias is not None]
-    weight = torch.cat([one.weight for one in layers])
-    return replace(layers[0], weight=weight, bias=torch.cat(biases) if biases else None)
-
-
 def results(
-    layers: Layers, inputs: dict[str, Tensor], sizes: Sizes, recipe: Recipe
+    recipe: Recipe, made: Made, inputs: dict[str, Tensor], sizes: Sizes
 ) -> Iterator[Tensor]:
-    """Yield the result of a module by a recipe, for each convention of storing its weights."""
+    """Yield the result of attention by a recipe, for each convention of storing its weights."""
+    layers, _ = layers_by_role(made)
     x = inputs["x"] if "x" in inputs else inputs["q"]
     keys = inputs.get("context", inputs.get("k", x))
     out = layers.get("out") if recipe.output != "none" else None
@@ -314,31 +204,3 @@ def results(
                 operands = {"q": q, "k": k, "v": v, "x": keys}
                 mixed = attend(operands, sizes.heads, sizes.kv_heads, recipe)
                 yield out(mixed, flipped) if out else mixed
-
-
-def projected(
-    layers: Layers, sources: tuple[Tensor, ...], order: str, flipped: bool, sizes: Sizes
-) -> tuple[Tensor, ...]:
-    """Return queries, keys and values (batch, tokens, width): the sources, or layers' results."""
-    if not layers:
-        return sources
-    if "latent" in layers:
-        sources = sources[0], *map(layers["latent"], sources[1:])
-    if "qkv" in layers:
-        made = (layers["qkv"](one, flipped) for one in sources)
-        return tuple(fused_part(one, n, order, sizes) for n, one in enumerate(made))
-    if "kv" in layers:
-        return layers["q"](sources[0], flipped), *layers["kv"](sources[1], flipped).chunk(2, -1)
-    return tuple(layers[role](one, flipped) for role, one in zip("qkv", sources, strict=True))
-
-
-def fused_part(made: Tensor, place: int, order: str, sizes: Sizes) -> Tensor:
-    """Return the queries, the keys or the values (place 0, 1 or 2) of a fused layer's result."""
-    shape, axis = ORDERS[order]
-    if not shape:
-        head_dim = made.shape[-1] // (sizes.heads + 2 * sizes.kv_heads)
-        keys = sizes.kv_heads * head_dim
-        return made.split((sizes.heads * head_dim, keys, keys), -1)[place]
-    cut = made.unflatten(-1, [sizes.heads if one == "heads" else one for one in shape])
-    part = cut.select(axis, place)
-    return (part.mT if order == "heads last" else part).flatten(2)

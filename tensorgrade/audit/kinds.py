@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .code import CannotRun, Made
 from .formula import Mistake
 from .roles import Sizes
 
@@ -19,16 +20,24 @@ USUAL_EPS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
 class Kind:
     """One kind of part, such as a layer norm.
 
-    names: a pattern for the names of its definitions. inputs: draws the arguments, by role.
-    formula: calculates the possible results of a form from the weights and the inputs. forms: the
-    right ones of conventions, without a mistake, and those of known mistakes.
+    names: a pattern for the names of its definitions. takes: the arguments of a function, in their
+    order; a module is called on `x`. inputs: draws the arguments, by role. formula: calculates the
+    possible results of a form from the weights and the inputs. forms: the right ones of
+    conventions, without a mistake, and those of known mistakes.
     """
 
     name: str
     names: str
+    takes: tuple[str, ...]
     inputs: Callable[[Sizes], dict[str, Any]]
     formula: Callable[..., Iterable[Tensor]]
     forms: dict[str, Mistake | None]
+
+    def results(
+        self, form: str, made: Made, inputs: dict[str, Any], sizes: Sizes
+    ) -> Iterable[Tensor]:
+        """Return the possible results of a form."""
+        return self.formula(form, [*made.weights.values()], **inputs)
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
@@ -64,6 +73,7 @@ NO_EXPONENTIAL = Mistake(
 SOFTMAX = Kind(
     "softmax",
     r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?",
+    ("x", "dim"),
     softmax_inputs,
     softmax,
     {
@@ -111,6 +121,7 @@ NO_EPS = Mistake("no_eps", "eps var", "There is no eps.")
 LAYER_NORM = Kind(
     "layer norm",
     r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?",
+    ("x",),
     norm_inputs,
     norm,
     {
@@ -129,6 +140,7 @@ LAYER_NORM = Kind(
 RMS_NORM = Kind(
     "RMS norm",
     r"\w*rms_?norm\w*",
+    ("x",),
     norm_inputs,
     norm,
     {
@@ -190,6 +202,7 @@ WRONG_TURNS = WRONG_RATES | {
 ROTARY = Kind(
     "rotary positions",
     r"rotate|rope|rotary|apply_?(rope|rotary)\w*",  # a RotaryEmbedding may return angles
+    ("x", "positions"),
     rotary_inputs,
     rotary,
     {
@@ -206,23 +219,33 @@ ROTARY = Kind(
 
 
 def sinusoidal_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return the number of positions and their width."""
-    return {"count": sizes.tokens + 2, "width": sizes.width}
+    """Return the number of positions, their width, and what a module adds them to."""
+    count, width = sizes.tokens + 2, sizes.width  # of both axes, since either can be that of tokens
+    return {"count": count, "width": width, "x": torch.zeros(count, count, width).double()}
 
 
-def sinusoidal(form: str, weights: list[Tensor], count: int, width: int) -> list[Tensor]:
-    """Return sines and cosines that alternate, or halves of them; `end`: up to the last rate."""
+def sinusoidal(
+    form: str, weights: list[Tensor], count: int, width: int, x: Tensor
+) -> tuple[Tensor, ...]:
+    """Return sines and cosines that alternate, or halves of them; `end`: up to the last rate.
+
+    They are alone, or added along the second or the first axis. Raises CannotRun.
+    """
+    if weights:
+        raise CannotRun("its positions are learned")
     half = width // 2
     exponents = torch.arange(half).double() / (half - 1 if "end" in form else half)
     angles = torch.arange(count)[:, None] * rates(exponents, form)
     one, other = angles.sin(), angles.cos()
     one, other = (other, one) if "swapped" in form else (one, other)
-    return [joined(one, other, "halves" not in form)]
+    made = joined(one, other, "halves" not in form)
+    return made, x + made, x + made[:, None]
 
 
 SINUSOIDAL = Kind(
     "sinusoidal positions",
     r"\w*(sinusoid|sin_?cos|positional_?enc)\w*",
+    ("count", "width"),
     sinusoidal_inputs,
     sinusoidal,
     {

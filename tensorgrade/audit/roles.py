@@ -203,12 +203,3 @@ def configuration(
     if hasattr(made, "_attn_implementation"):
         made._attn_implementation = "eager"
     return made
-
-
-def snake(name: str) -> str:
-    """Return a name in small letters with underscores.
-
-    >>> snake("applyRotaryEmb")
-    'apply_rotary_emb'
-    """
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

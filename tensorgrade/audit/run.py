@@ -1,10 +1,9 @@
 """Run an audit: the audited code is in a sandboxed child, or in this process if it is trusted."""
 
-import inspect
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -103,23 +102,10 @@ def audits(targets: list[str], wishes: dict[str, Any], trust: bool = False) -> I
     of arguments by name as `arguments`. trust: run the code in this process, without a sandbox.
     """
     every = [asked_for(target) for target in targets]
+    torch.set_num_threads(1)  # several are slower for small tensors
     with nullcontext() if trust else sandbox(every) as server:
         for asked in every:
-            with importable(asked) if trust else nullcontext():
-                yield audit_of_file(asked, wishes, server)
-
-
-@contextmanager
-def importable(asked: Asked) -> Iterator[None]:
-    """Let modules be imported from the folder of a file, or of its package; use one thread."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # several threads are slower for small tensors
-    sys.path.insert(0, str(Path(asked.package or asked.path).parent))
-    try:
-        yield
-    finally:
-        sys.path.pop(0)
-        torch.set_num_threads(threads)
+            yield audit_of_file(asked, wishes, server)
 
 
 def sandbox(every: list[Asked]) -> ForkServer:
@@ -143,7 +129,7 @@ def opened(asked: Asked, text: str, server: ForkServer | None) -> tuple[Code, Op
     """Load a file in a new process, or in this one. Raises Stopped or Raised."""
     code = Code(There(server.fork(Budget(MOST_SECONDS)), MOST_REPLY) if server else Bench())
     where = {"filename": str(asked.path), "module": asked.module, "package": asked.package}
-    return code, code.ask(Opened, "open", {"text": text, **where})[0]
+    return code, code.ask(Opened, {"do": "open", "text": text, **where}, {})[0]
 
 
 def audit_of_file(asked: Asked, wishes: dict[str, Any], server: ForkServer | None) -> dict:
@@ -288,11 +274,3 @@ def line_of(subject: Subject, mistakes: list[Mistake]) -> int:
             if re.search(pattern, line.partition("#")[0]):
                 return number
     return subject.definition.line
-
-
-def audit_of(target: Any) -> dict:
-    """Return the audit of a class or function of this process."""
-    path = Path(inspect.getsourcefile(target) or "")
-    asked = Asked(path, target.__module__, "", target.__name__)
-    with importable(asked):
-        return audit_of_file(asked, {}, None)

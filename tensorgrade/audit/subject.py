@@ -10,33 +10,34 @@ import msgspec
 import torch
 from torch import Tensor
 
-from ..runner.values import Packer
 from .child import under
-from .code import CannotRun, Code, Definition, Made, Ran
-from .kinds import SINUSOIDAL, SOFTMAX, Kind
-from .roles import CONSTRUCTOR, Sizes, role_of
+from .code import Called, CannotRun, Code, Definition, Made, Ran
+from .kinds import Kind
+from .roles import CONSTRUCTOR, Sizes, is_configuration, role_of
 
 NOTHING = 1e-6  # a smaller change, relative to the output, is rounding
 FIRST = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2)
 MANY = 60  # tokens
 HELP = "--arguments FILE can give one"
+Inputs = dict[str, Any]  # by role, each (batch, tokens, width) for attention
 
 
 @dataclass(frozen=True)
 class Call:
     """One call of a definition.
 
-    inputs: by role, each (batch, tokens, width) for attention. visible: (batch, queries, keys) of
-    the mask that is passed in, if one is. seed: torch's. cache: "new" to ask for one, or the place
-    of one among earlier results. slopes: gradients are wanted.
+    visible: (batch, queries, keys) of the mask that is passed in, if one is. seed: torch's. cache:
+    True to ask for one. earlier: the numbers of an earlier call and of the part of its result that
+    is passed as a cache. gradients: they are wanted.
     """
 
-    inputs: dict[str, Any]
+    inputs: Inputs
     visible: Tensor | None = None
     training: bool = False
     seed: int = 0
-    cache: str = ""
-    slopes: bool = False
+    cache: bool = False
+    earlier: tuple[int, int] | None = None
+    gradients: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,25 +45,13 @@ class Output:
     """The result of a call as (batch, tokens, width).
 
     cache: the place of what else came back, if anything. changed: the roles of inputs that the call
-    changed. If slopes were wanted, total is the sum of the results with drawn factors, and
-    gradients are those of the total by role or `weight.name`.
+    changed. reached: the roles of inputs, and weights as `weight.NAME`, that gradients reach.
     """
 
     value: Tensor
     cache: int | None
     changed: list[str]
-    total: Tensor
-    gradients: dict[str, Tensor]
-
-
-def heads_first(x: Tensor, head_dim: int) -> Tensor:
-    """Return (batch, heads, tokens, head_dim) of (batch, tokens, width)."""
-    return x.unflatten(-1, (-1, head_dim)).transpose(1, 2)
-
-
-def heads_last(x: Tensor) -> Tensor:
-    """Return (batch, tokens, width) of (batch, heads, tokens, head_dim)."""
-    return x.transpose(1, 2).flatten(2)
+    reached: list[str]
 
 
 # By layout: its dimensions, and how to get from (batch, tokens, width) to it and back.
@@ -70,7 +59,11 @@ LAYOUTS: dict[str, tuple[int, Callable[[Tensor, int], Tensor], Callable[[Tensor]
     "batch, tokens": (3, lambda x, d: x, lambda x: x),
     "tokens, batch": (3, lambda x, d: x.transpose(0, 1), lambda x: x.transpose(0, 1)),
     "tokens": (2, lambda x, d: x[0], lambda x: x[None]),
-    "batch, heads, tokens": (4, heads_first, heads_last),
+    "batch, heads, tokens": (
+        4,
+        lambda x, d: x.unflatten(-1, (-1, d)).transpose(1, 2),
+        lambda x: x.transpose(1, 2).flatten(2),
+    ),
     "batch, tokens, heads": (4, lambda x, d: x.unflatten(-1, (-1, d)), lambda x: x.flatten(2)),
     "batch, width, tokens, 1": (4, lambda x, d: x.mT[..., None], lambda x: x.flatten(2).mT),
 }
@@ -88,8 +81,6 @@ SHAPES: dict[str, Callable[[Tensor], Tensor]] = {
     "batch, queries, keys": lambda mask: mask,
     "batch, 1, queries, keys": lambda mask: mask[:, None],
     "batch, keys": lambda mask: mask[:, 0],
-    "batch, 1, 1, keys": lambda mask: mask[:, None, :1],
-    "batch, 1, keys": lambda mask: mask[:, :1],
 }
 
 
@@ -100,9 +91,8 @@ class Subject:
     lines: its code by number. given: arguments by name, from the caller. kind: that of a part of
     attention, such as a softmax; None for attention. call: the role of each parameter of the call.
     equal: inputs of a module must be as wide as outputs, and a function needs as many keys as
-    queries. double: it runs in double precision. knows_heads: it takes the number of heads. mask:
-    the parameter, the meaning and the shape of one that is passed in; no meaning is known if it
-    hides nothing.
+    queries. double: it runs in double precision. mask: the parameter, the meaning and the shape of
+    one that is passed in; no meaning is known if it hides nothing.
     """
 
     code: Code
@@ -114,7 +104,6 @@ class Subject:
     layout: str = "batch, tokens"
     equal: bool = False
     double: bool = True
-    knows_heads: bool = False
     causal: bool = False
     mask: tuple[str, str, str] = ("", "", "")
 
@@ -130,6 +119,13 @@ class Subject:
         if {"q", "k"} <= roles:
             return "q, k, v" if "v" in roles else "q, k"
         return "x, context" if "context" in roles else "x"
+
+    @property
+    def knows_heads(self) -> bool:
+        """Return True if it takes the number of heads, which a configuration can hold."""
+        if not self.is_module:
+            return self.has("heads")
+        return self.constructor_has("heads") or any(map(is_configuration, self.definition.makes))
 
     @property
     def dtype(self) -> torch.dtype:
@@ -159,12 +155,12 @@ class Subject:
         return self.fitted(FIRST)
 
     @cached_property
-    def made(self) -> Made | None:
-        """Return a module with drawn weights, at the sizes of trials; None for a function."""
+    def made(self) -> Made:
+        """Return a module with drawn weights, at the sizes of trials."""
         return self.run(self.first)[0]
 
-    def inputs(self, sizes: Sizes) -> dict[str, Any]:
-        """Return drawn inputs by role, each (batch, tokens, width) for attention."""
+    def inputs(self, sizes: Sizes) -> Inputs:
+        """Return drawn inputs."""
         if self.kind:
             found = self.kind.inputs(sizes)
             usual = {"dim": -1, "positions": torch.arange(sizes.tokens)}
@@ -175,35 +171,38 @@ class Subject:
         by_role = sizes.values(self.equal or "heads" in self.layout)
         wide = by_role["width"] if self.is_module else sizes.width
         keys = n if self.causal or (self.equal and not self.is_module) else m
-        counts = {"x": n, "q": n, "context": m, "k": keys, "v": keys}
-        shapes = {
-            name: (sizes.batch, counts[name], by_role["d_context"] if name == "context" else wide)
+        shapes = {"x": (n, wide), "q": (n, wide), "k": (keys, wide), "v": (keys, wide)}
+        shapes["context"] = (m, by_role["d_context"])
+        drawn = {
+            name: torch.randn(sizes.batch, *shapes[name], generator=chance, dtype=torch.float64)
             for name in self.tensors.split(", ")
         }
-        return {
-            name: torch.randn(shape, generator=chance, dtype=torch.float64).to(self.dtype)
-            for name, shape in shapes.items()
-        }
+        return {name: one.to(self.dtype) for name, one in drawn.items()}
 
     def run(
         self, sizes: Sizes, *calls: Call, state: dict[str, Tensor] | None = None
-    ) -> tuple[Made | None, list[Output]]:
+    ) -> tuple[Made, list[Output]]:
         """Make a module, or take a function, and call it in order.
 
         state: the weights of the module, drawn if there are none. Raises CannotRun or Stopped.
         """
-        given = {"dim": self.inputs(sizes)["dim"]} if self.kind is SOFTMAX else {}
-        asked: dict[str, Any] = {"name": self.definition.name, "given": given | self.given}
-        asked |= {"calls": [], "sizes": asdict(sizes), "equal": self.equal, "double": self.double}
+        numbers = self.inputs(sizes).items() if self.kind else ()
+        given = {name: one for name, one in numbers if isinstance(one, int)}
+        asked: dict[str, Any] = {"do": "run", "name": self.definition.name, "calls": []}
+        asked |= {"given": given | self.given, "sizes": asdict(sizes)}
+        asked |= {"equal": self.equal, "double": self.double}
         asked["causal"] = self.tensors != "x, context"  # other tokens are not later ones
         tensors = {f"state.{name}": one for name, one in (state or {}).items()}
         for number, call in enumerate(calls):
-            trees, drawn = packed(self.arguments(call, sizes))
+            passed = self.arguments(call, sizes)
+            drawn = {name: one for name, one in passed.items() if isinstance(one, Tensor)}
             tensors |= {f"{number}.{name}": one for name, one in drawn.items()}
-            how = {n: getattr(call, n) for n in ("training", "seed", "slopes")}
-            asked["calls"].append({"arguments": trees, **how})
-        ran, sent = self.code.ask(Ran, "run", asked, tensors)
-        made = ran.made and msgspec.structs.replace(ran.made, state=under(sent, "state."))
+            how = {name: getattr(call, name) for name in ("training", "seed", "gradients")}
+            how["plain"] = {name: one for name, one in passed.items() if name not in drawn}
+            caches = [n for n, role in self.call.items() if role == "cache" and call.earlier]
+            asked["calls"].append(how | {"earlier": dict.fromkeys(caches, call.earlier)})
+        ran, sent = self.code.ask(Ran, asked, tensors)
+        made = msgspec.structs.replace(ran.made, state=under(sent, "state."))
         results = enumerate(zip(calls, ran.calls, strict=True))
         return made, [self.output(*both, under(sent, f"{n}.")) for n, both in results]
 
@@ -213,26 +212,22 @@ class Subject:
         return [one.value for one in outputs]
 
     def arguments(self, call: Call, sizes: Sizes) -> dict[str, Any]:
-        """Return the arguments of a call by name. Raises CannotRun."""
-        inputs, (_, to, _) = call.inputs, LAYOUTS[self.layout]
+        """Return the arguments of a call by name, without an earlier cache. Raises CannotRun."""
+        to = LAYOUTS[self.layout][1]
         values: dict[str, Any] = {"heads": sizes.heads, "training": call.training}
-        values |= {"causal": self.causal, "cache_wanted": bool(call.cache)}
+        values |= {"causal": self.causal, "cache_wanted": call.cache}
         values |= {} if self.is_module else {"dropout": sizes.dropout}
-        values |= {} if call.cache in ("", "new") else {"cache": Earlier(call.cache)}
-        values |= inputs if self.kind else {n: to(x, sizes.head_dim) for n, x in inputs.items()}
-        if self.kind is SINUSOIDAL:
-            count = inputs["count"]  # of both axes, since either can be that of tokens
-            values["x"] = torch.zeros(count, count, inputs["width"], dtype=torch.float64)
+        values |= {name: to(one, sizes.head_dim) for name, one in call.inputs.items()}
         found: dict[str, Any] = {}
         for name, default in self.definition.takes.items():
             role = self.call.get(name, "")
             if name in self.given:
                 found[name] = self.given[name]
+            elif role == "cache" and call.earlier:
+                continue
             elif role in values and not (role == "dropout" and default == "None"):
                 found[name] = values[role]
-            elif (
-                not default or name == "position_embeddings"
-            ):  # which Llama needs despite its default
+            elif not default or name == "position_embeddings":  # Llama needs it despite its default
                 found[name] = self.required(name, role, call, sizes)
         name, meaning, _ = self.mask
         if meaning and (call.visible is not None or not self.definition.takes[name]):
@@ -257,33 +252,28 @@ class Subject:
             cos = torch.ones(1, n, d, dtype=self.dtype)
             if re.search("cis|complex", name):
                 return cos[0, :, ::2].to(torch.complex64)
-            return 0 * cos if "sin" in name else cos if "cos" in name else (cos, 0 * cos)
+            return (
+                0 * cos if "sin" in name else cos if "cos" in name else torch.stack((cos, 0 * cos))
+            )
         if role not in known:
             raise CannotRun(f"the call needs `{name}`, for which there is no value; {HELP}")
         return known[role]
 
-    def output(
-        self, call: Call, told: tuple[list[str], list[str]], sent: dict[str, Tensor]
-    ) -> Output:
+    def output(self, call: Call, told: Called, sent: dict[str, Tensor]) -> Output:
         """Return the result of a call. Raises CannotRun.
 
-        told, sent: what the process says about the call, and its tensors.
+        told, sent: what the process says about the call, and the parts of the result by place.
         """
-        kinds, named = told
-        changed = [role for n in named if (role := self.call.get(n, "")) in call.inputs]
-        tensors = {p: sent[f"part.{p}"] for p, k in enumerate(kinds) if k == "tensor"}
-        slopes = {self.call.get(n, n): one for n, one in under(sent, "gradient.").items()}
-        gradients = {n: v for n, v in slopes.items() if n in call.inputs or n.startswith("weight.")}
-        rest = changed, sent.get("total", torch.zeros(())), gradients
+        changed, reached = (
+            [self.call.get(n, n) for n in one] for one in (told.changed, told.reached)
+        )
+        tensors = {n: sent[f"{n}"] for n, kind in enumerate(told.parts) if kind == "tensor"}
         if self.kind:
             if [*tensors] != [0]:
                 raise CannotRun("it returns no single tensor")
-            value = tensors[0]
-            value = one_sequence(value) if self.kind is SINUSOIDAL and value.dim() == 3 else value
-            return Output(value, None, *rest)
+            return Output(tensors[0], None, changed, reached)
         b, n, m = sizes_of(call.inputs)
         dimensions, _, back = LAYOUTS[self.layout]
-        gradients |= {n: back(one) for n, one in gradients.items() if n in call.inputs}
         fits = [
             place
             for place, one in tensors.items()
@@ -292,44 +282,23 @@ class Subject:
         if not fits:
             shapes = ", ".join(str(tuple(one.shape)) for one in tensors.values())
             raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
-        weights = [p for p, one in tensors.items() if one.shape[-2:] == (n, m)]
-        others = {p for p, kind in enumerate(kinds) if kind != "nothing"} - {fits[0], *weights}
-        return Output(back(tensors[fits[0]]), min(others, default=None), *rest)
+        weights = [place for place, one in tensors.items() if one.shape[-2:] == (n, m)]
+        others = {n for n, kind in enumerate(told.parts) if kind} - {fits[0], *weights}
+        return Output(back(tensors[fits[0]]), min(others, default=None), changed, reached)
 
 
-def one_sequence(out: Tensor) -> Tensor:
-    """Return (tokens, width) of positions that were added along the first or the second axis."""
-    is_first = torch.equal(out[0], out[0, :1].expand_as(out[0]))
-    return out[:, 0] if is_first else out[0]
-
-
-def sizes_of(inputs: dict[str, Tensor]) -> tuple[int, int, int]:
+def sizes_of(inputs: Inputs) -> tuple[int, int, int]:
     """Return the sizes of the batch, and the numbers of queries and of keys."""
-    first = inputs["x"] if "x" in inputs else inputs["q"]
-    other = inputs.get("context", inputs.get("k", first))
+    first: Tensor = inputs["x"] if "x" in inputs else inputs["q"]
+    other: Tensor = inputs[keys_of(inputs)[0]]
     return first.shape[0], first.shape[1], other.shape[1]
 
 
-@dataclass
-class Earlier:
-    """An argument that is a part of an earlier result of the same request, as `call.part`."""
-
-    place: str
-
-
-def packed(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return arguments as trees, and the tensors in them by name."""
-    tensors: dict[str, Tensor] = {}
-
-    def tensor(place: str, value: Tensor) -> dict:
-        tensors[place] = value
-        return {"tensor": place}
-
-    def earlier(value: Any) -> dict | None:
-        return {"object": value.place} if isinstance(value, Earlier) else None
-
-    packer = Packer(tensor, earlier)
-    return {name: packer.pack(value, name) for name, value in arguments.items()}, tensors
+def keys_of(inputs: Inputs) -> list[str]:
+    """Return the roles of the inputs that keys and values are made from."""
+    if "context" in inputs:
+        return ["context"]
+    return [name for name in inputs if name in "kv"] or ["x"]
 
 
 def moved(before: Tensor, after: Tensor) -> bool:
@@ -344,11 +313,11 @@ def scale_of(value: Tensor) -> float:
     return max(float(finite.abs().mean()), 1e-3) if finite.numel() else 1e-3
 
 
-def changed_at(inputs: dict[str, Tensor], names: list[str], place: Any) -> dict[str, Tensor]:
-    """Return a copy of inputs with other numbers for the tokens at a place."""
+def changed_at(inputs: Inputs, names: list[str], place: Any) -> Inputs:
+    """Return a copy of inputs with other numbers at a place of those with these names."""
     changed = {name: value.clone() for name, value in inputs.items()}
     for name in names:
-        changed[name][:, place] = 1 - inputs[name][:, place]
+        changed[name][place] = 1 - inputs[name][place]  # a norm would hide an added constant
     return changed
 
 
@@ -358,12 +327,11 @@ def dependence(subject: Subject, sizes: Sizes, training: bool = False) -> Tensor
     Of many tokens, only the last is tried, and only if the results are finite.
     """
     inputs = subject.inputs(sizes)
-    keys = next(n for n in ("context", "k", "x") if n in inputs)
-    both = [n for n in (keys, "v") if n in inputs]
     _, n, m = sizes_of(inputs)
     places = range(m) if m < MANY else [m - 1]
-    every = [inputs, *(changed_at(inputs, both, place) for place in places)]
-    before, *after = subject.values(sizes, *(Call(one, training=training) for one in every))
+    changed = [changed_at(inputs, keys_of(inputs), (slice(None), place)) for place in places]
+    calls = (Call(one, training=training) for one in (inputs, *changed))
+    before, *after = subject.values(sizes, *calls)
     table = torch.zeros(n, m, dtype=torch.bool)
     for place, one in zip(places, after, strict=True):
         difference = (before - one).abs().amax(dim=(0, 2))

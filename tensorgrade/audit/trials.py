@@ -11,17 +11,19 @@ import torch
 from torch import Tensor
 
 from .code import FAILURES, CannotRun, Code, Definition, Raised
-from .kinds import SINUSOIDAL, Kind
+from .kinds import Kind
 from .roles import CALL, Sizes, is_configuration, role_of
 from .subject import (
-    FIRST,
     HELP,
     LAYOUTS,
     MEANINGS,
     SHAPES,
     Call,
+    Inputs,
     Subject,
+    changed_at,
     dependence,
+    keys_of,
     moved,
     scale_of,
     sizes_of,
@@ -47,8 +49,8 @@ def subject_of(
     takes = {name: one for name, one in definition.takes.items() if name not in given}
     roles = {name: role_of(name, CALL) for name in takes}
     required = [name for name, default in takes.items() if not default]
-    if kind:  # its inputs, in their order; modules add positions to x
-        inputs = ["x"] if kind is SINUSOIDAL and definition.is_class else kind.inputs(FIRST)
+    if kind:
+        inputs = ("x",) if definition.is_class else kind.takes
         roles |= dict(zip(required, inputs, strict=False))
     else:
         roles = call_roles(roles, required, definition.is_class)
@@ -96,7 +98,7 @@ def prepared(subject: Subject) -> Subject:
     ran: list[Subject] = []
     for plan in plans(subject):
         try:
-            plan = that_runs(replace(plan, knows_heads=finds_heads(plan)))
+            plan = that_runs(plan)
             ran.append(plan)
             unused = plan.tensors == "x, context" and not dependence(plan, plan.first).any()
             # Of one sequence, no other one can be seen.
@@ -126,14 +128,6 @@ def plans(subject: Subject) -> Iterator[Subject]:
     for one in (subject, alone) if optional else (subject,):
         for equal, layout, double in product((False, True), layouts, (True, False)):
             yield replace(one, equal=equal, layout=layout, double=double)
-
-
-def finds_heads(subject: Subject) -> bool:
-    """Return True if a function, a constructor, or that of a part, takes the number of heads."""
-    if not subject.is_module or subject.constructor_has("heads"):
-        return subject.is_module or subject.has("heads")
-    made, _ = subject.run(FIRST)
-    return made is not None and FIRST.heads in made.heads
 
 
 def why_not_run(tried: list[Exception]) -> CannotRun:
@@ -171,10 +165,8 @@ def mixes_others(subject: Subject) -> bool:
     inputs = subject.inputs(sizes)
     by_head = "heads" in subject.layout
     own = (slice(None), slice(None), slice(sizes.head_dim)) if by_head else (-1,)
-    changed = {name: value.clone() for name, value in inputs.items()}
-    for value in changed.values():
-        value[own] = 1 - value[own]  # a norm would not show a constant that is added
-    before, after = subject.values(sizes, Call(inputs), Call(changed))
+    changed = Call(changed_at(inputs, [*inputs], own))
+    before, after = subject.values(sizes, Call(inputs), changed)
     rest = (..., slice(sizes.head_dim, None)) if by_head else slice(-1)
     return moved(before[rest], after[rest])
 
@@ -218,8 +210,8 @@ def with_mask(subject: Subject, meaning: str) -> Subject:
             other = replace(subject, mask=(name, one, shape))
             with suppress(*FAILURES):
                 visible, inputs = drawn_mask(other, sizes), other.inputs(sizes)
-                changed = Call(hidden_changed(inputs, visible), visible)
-                calls = Call(inputs), Call(inputs, visible), changed
+                changed = changed_at(inputs, keys_of(inputs), ~visible[:, 0])
+                calls = Call(inputs), Call(inputs, visible), Call(changed, visible)
                 plain, masked, after = other.values(sizes, *calls)
                 if masked.isfinite().all() and moved(masked, plain):
                     if not leaks(inputs, visible, masked, after):
@@ -238,20 +230,7 @@ def drawn_mask(subject: Subject, sizes: Sizes) -> Tensor:
     return visible.expand(b, n, m).clone()
 
 
-def keys_of(inputs: dict[str, Tensor]) -> list[str]:
-    """Return the roles of the inputs that keys and values are made from."""
-    if "context" in inputs:
-        return ["context"]
-    return [name for name in inputs if name in "kv"] or ["x"]
-
-
-def hidden_changed(inputs: dict[str, Tensor], visible: Tensor) -> dict[str, Tensor]:
-    """Return inputs with other numbers for the keys that a mask hides."""
-    hidden = ~visible[:, 0, :, None]
-    return inputs | {n: torch.where(hidden, 1 - inputs[n], inputs[n]) for n in keys_of(inputs)}
-
-
-def leaks(inputs: dict[str, Tensor], visible: Tensor, before: Tensor, after: Tensor) -> bool:
+def leaks(inputs: Inputs, visible: Tensor, before: Tensor, after: Tensor) -> bool:
     """Return True if results depend on keys that a mask hides, before and after a change of them.
 
     If queries are made from the same tokens, those of hidden tokens do not count.

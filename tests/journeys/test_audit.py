@@ -55,7 +55,7 @@ def test_someone_audits_code(tmp_path):
     wrong = cli("audit", "model.py", cwd=tmp_path)
     line = 1 + MODEL[: MODEL.index("is_causal=")].count("\n")
     assert wrong.returncode == 1
-    assert "CausalAttention: WRONG" in wrong.stdout and "causality in training" in wrong.stdout
+    assert "CausalAttention: WRONG" in wrong.stdout and "has no effect in training" in wrong.stdout
     assert any(
         abs(int(at) - line) <= 1 for at in re.findall(r"Look at model.py:(\d+)", wrong.stdout)
     )
@@ -63,7 +63,7 @@ def test_someone_audits_code(tmp_path):
     assert found.returncode == 1 and "CausalAttention" in str(json.loads(found.stdout))
     (tmp_path / "test_model.py").write_text(TEST, encoding="utf-8")
     tested = run_pytest("test_model.py", cwd=tmp_path, PYTHONPATH=str(tmp_path))
-    assert tested.returncode == 1 and "causality in training" in tested.stdout
+    assert tested.returncode == 1 and "has no effect in training" in tested.stdout
 
     model.write_text(MODEL.replace("is_causal=rate == 0.0", "is_causal=True"), encoding="utf-8")
     right = cli("audit", "model.py", cwd=tmp_path)
