@@ -195,6 +195,7 @@ def test_any_reply(parts, loaded, tries):
 
 @given(TREES, TREES)
 @example({"bytes": ""}, [{"bytes": "6162"}])
+@example(None, {"dict": [[{}, None]]})
 @example({"tensor": "nowhere"}, [{"tensor": "x0"}])
 def test_any_tree(told, other):
     """Values with any tags in any places become trees, or something else that is never right."""
