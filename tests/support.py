@@ -31,7 +31,7 @@ from tensorgrade.author.mistakes import known, told_apart
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
 from tensorgrade.course import Limits
 from tensorgrade.exchange.cases import Case
-from tensorgrade.exchange.observation import Loaded, Looked, Observation, TextFacts
+from tensorgrade.exchange.observation import Loaded, Looked, Observation
 from tensorgrade.exchange.references import References, load_references
 from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.project import Project
@@ -199,13 +199,13 @@ class Answering(Lab):
     isolation = "none"
 
     def __init__(
-        self, run: Callable[[list[Case]], list[Observation]], loaded: Loaded, facts: TextFacts
+        self, run: Callable[[list[Case]], list[Observation]], loaded: Loaded, facts: Looked
     ):
         super().__init__(None, Limits())
         self.said, self.loaded, self.facts = run, loaded, facts
 
     def look(self, program: Program, bugs: dict[str, str] | None = None) -> Looked:
-        return Looked(**vars(self.facts), source=program.text)
+        return replace(self.facts, source=program.text)
 
     def load(self, program: Program) -> Loaded:
         return self.loaded

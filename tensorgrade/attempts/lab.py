@@ -32,11 +32,11 @@ from ..exchange.observation import (
 from ..runner.names import Assignment
 from ..runner.serve import SPENT, WAITED, Session, answer
 from ..runner.source import Unreadable
+from ..runner.syntax import bound_by, definitions, is_stub
 from ..runner.wire import BadMessage, pack, plain, unpack
 from ..sandbox.processes import Budget, Child, Ended, ForkServer, OutOfMemory, TimedOut
 from ..sources.program import Program
 from ..sources.submitted_files import SubmittedFiles
-from .not_started import run_few_if_not_begun
 
 SECONDS_OF_SEARCH = 0.2  # of processor time, that one request to try definitions may use
 # The factor by which a reply may be larger if it holds a whole text and the place of each
@@ -117,8 +117,7 @@ class Lab:
     """The place where the programs of one submission run. They share its seconds and bytes.
 
     server: forks the processes; None runs everything in this process. own: True if the code is the
-    caller's own. Then an exercise that is not begun runs few cases (see not_started.py), and
-    warnings are noted.
+    caller's own. Then an exercise that is not begun runs few cases, and warnings are noted.
     definitions_only: True if only the file's definitions were loaded, because loading all of it
     timed out or ended the process. warned: warnings about the learner's own lines, one sentence
     each; empty if they are not recorded.
@@ -230,14 +229,20 @@ class Lab:
         return None if self.is_over else self.running.get(program)
 
     def run(self, program: Program, cases: list[Case]) -> list[Observation]:
-        """Run the cases one after another, and return an Observation for each.
+        """Run the cases of an exercise one after another, and return an Observation for each.
 
-        Cases after a failure get an Observation too.
+        If the caller's own exercise is not begun, the first result stands for the others, because
+        a learner who starts a course waits for many of them. Cases that call something else before
+        the exercise still run.
         """
-        if self.own:
-            text = program.text.text
-            return run_few_if_not_begun(lambda some: self.run_all(program, some), text, cases)
-        return self.run_all(program, cases)
+        first = self.run_all(program, cases[:1])
+        if not first or first[0].status != Outcome.ANSWERED:
+            return first + [Observation(Outcome.UNREACHED)] * (len(cases) - len(first))
+        rest = cases[1:]
+        if self.own and is_not_begun(first[0].error, cases[0], program.text.text):
+            rest = [case for case in rest if case.steps[0].name != case.exercise]
+        seen = dict(zip(map(id, rest), self.run_all(program, rest), strict=True))
+        return first + [seen.get(id(case), first[0]) for case in cases[1:]]
 
     def run_all(self, program: Program, cases: list[Case]) -> list[Observation]:
         """Run all cases until one gives no result."""
@@ -340,6 +345,18 @@ class Lab:
         if self.unused:
             self.unused.close()
             self.unused = None
+
+
+def is_not_begun(error: CaughtError | None, case: Case, text: str) -> bool:
+    """Return True if a case only shows that its exercise does nothing but raise.
+
+    error: of the case, which must call the exercise first. text: the learner's.
+    """
+    asked = case.exercise
+    if error is None or not error.is_unwritten or {error.definition, case.steps[0].name} != {asked}:
+        return False
+    there = definitions(bound_by(text))
+    return asked in there and is_stub(there[asked])
 
 
 def how_it_ended(end: Exception) -> Outcome:

@@ -91,6 +91,11 @@ class Judged:
         return state_of(self.checks)
 
 
+def sums(checks: list[CheckResult]) -> tuple[float, float]:
+    """Return the points that the checks of an exercise earn, and the points that they are worth."""
+    return sum(check.earned for check in checks), sum(check.points for check in checks)
+
+
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
     """Return the failed check to report: the most informative one that found something wrong.
 

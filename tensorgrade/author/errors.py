@@ -17,12 +17,11 @@ from nbformat import NotebookNode
 from ..course import Call, Chapter, CourseError, Exercise
 from ..exchange.text import LONGEST_MESSAGE
 from ..judging.checked import CheckedExercise
-from ..judging.checks import ENGINE_CHECKS
-from ..judging.course_checks import CourseChecks, load_checks
+from ..judging.checks import ENGINE_CHECKS, CourseChecks, load_checks
 from ..project import EXERCISE, Project, error_at, hints_in, syntax_of
-from ..recognition.edits import EditError, make
-from ..recognition.reaching import bound_by, reached
+from ..recognition.edits import EditError, make, reached
 from ..recognition.signatures import signature_of
+from ..runner.syntax import bound_names
 from ..views.formulas import unknown_commands
 from . import cases_of
 from .lessons import REGION, Script, given_code, read_script
@@ -119,7 +118,7 @@ def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[s
     taught = [exercise.name for exercise in chapter.exercises]
     path, off = project.solution(chapter.name), script.exercises.keys() - set(taught)
     needed = {
-        name for statement in reached(syntax_of(path), taught) for name in bound_by(statement)
+        name for statement in reached(syntax_of(path), taught) for name in bound_names(statement)
     }
     return [
         f"course_config.py: {name} is off, and other exercises of {path} use it"

@@ -25,7 +25,7 @@ from ..built import refuse_unbuilt
 from ..course import Chapter, CourseError
 from ..exchange.stored import refuse_missing, stored_path
 from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, original_of, write_file
-from ..judging.course_checks import FILE
+from ..judging.checks import FILE
 from ..project import Project, load_course
 from ..views.lessons import lessons_page
 from .lessons import PICTURE, Script, lesson_of, stub_text

@@ -14,7 +14,7 @@ import torch
 from ..built import RECORDING
 from ..exchange.cases import Case
 from ..exchange.references import case_to_json
-from ..judging.course_checks import FILE
+from ..judging.checks import FILE
 from ..project import parsed, text_in
 from ..runner.wire import pack
 from .pairs import pairs_path

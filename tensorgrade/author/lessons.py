@@ -17,8 +17,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from ..attempts.attempt import MOST_CHANGED
 from ..course import Chapter, CourseError
 from ..project import EXERCISE, Project
-from ..recognition.reaching import bound_by, reached
+from ..recognition.edits import reached
 from ..runner.facts import changes
+from ..runner.syntax import bound_names
 from ..views.formulas import in_plain_text
 
 MARKER = re.compile(r"^# ?%%")
@@ -186,7 +187,7 @@ def given_code(path: Path, exercise: str) -> str:
     """
     right = path.read_text(encoding="utf-8")
     needed = reached(ast.parse(with_bug(right)), [exercise])
-    others = set().union(*map(bound_by, needed)) & set(EXERCISE.findall(right)) - {exercise}
+    others = set().union(*map(bound_names, needed)) & set(EXERCISE.findall(right)) - {exercise}
     if others:
         raise CourseError(f"{path}: {exercise} is given with a bug, and calls {min(others)}")
     text = "\n".join(map(ast.unparse, needed))

@@ -18,8 +18,8 @@ from ..project import Project
 from ..recognition.edits import EditError
 from ..recognition.fingerprints import (
     Fingerprint,
+    Known,
     facts_of,
-    in_values,
     matches,
     read_prints,
     stored_form,
@@ -90,7 +90,7 @@ def with_pairs(
     made and stored if they are few or asked for.
     """
     path, singles = pairs_path(recording.project, recording.exercise), found.all[1:]
-    mistakes = [one.mistakes[0] for one in in_values(singles, recording.right)]
+    mistakes = [one.mistakes[0] for one in Known(recording.right, singles).changing]
     names = list(combinations(mistakes, 2))
     if not names:
         return singles, True

@@ -22,16 +22,16 @@ from ..exchange.references import References, Seen
 from ..exchange.stored import stored_path
 from ..exchange.traces import Trace, read_trace, with_stages
 from ..exchange.values import unjudged
-from ..judging.course_checks import CourseChecks, load_checks
-from ..judging.own_names import in_names_of_stub
+from ..judging.checks import CourseChecks, load_checks
+from ..judging.names import in_names_of_stub
 from ..judging.where import LARGEST
 from ..project import Project
-from ..recognition.edits import make
+from ..recognition.edits import make, reached
 from ..recognition.fingerprints import Fingerprint, as_stored, imprints_of
 from ..recognition.imprints import Imprint
-from ..recognition.reaching import DEFINITIONS, lines_of, reached
 from ..recognition.signatures import UNSEEN
 from ..runner.serve import seconds
+from ..runner.syntax import DEFINITIONS, first_line
 from ..sources.program import Program, Source
 from . import cases_of
 from .lessons import bugs_of
@@ -207,7 +207,7 @@ class Recording:
         used = reached(module, [self.exercise, *words])
         for one in module.body:
             if isinstance(one, DEFINITIONS) and one not in used:
-                for number in lines_of(one):
+                for number in range(first_line(one), (one.end_lineno or 0) + 1):
                     lines[number - 1] = "\n"
         return "".join(lines)
 

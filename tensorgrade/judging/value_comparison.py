@@ -162,7 +162,9 @@ def inside(gap: ValueGap | None, step: Tree) -> ValueGap | None:
 def problem_of(gap: ValueGap, what: str) -> str:
     """Return a clause about a gap. what: names the place."""
     if gap.how == "size":
-        return other_size(what, size_of(gap.actual), size_of(gap.expected))
+        parts, asked = size_of(gap.actual), size_of(gap.expected)
+        noun, verb = "part" if parts == 1 else "parts", "is" if asked == 1 else "are"
+        return f"{what} has {parts} {noun}; {asked} {verb} expected"
     if gap.how == "missing":
         return f"{what} has no key {brief(gap.expected)}"
     if gap.how == "extra":
@@ -176,12 +178,6 @@ def problem_of(gap: ValueGap, what: str) -> str:
         noun = type_name(gap.expected)
         want = f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
     return f"{what} is {got}; {want} is expected"
-
-
-def other_size(what: str, parts: int | None, asked: int | None) -> str:
-    """Return that a value has another number of parts than expected."""
-    noun, verb = "part" if parts == 1 else "parts", "is" if asked == 1 else "are"
-    return f"{what} has {parts} {noun}; {asked} {verb} expected"
 
 
 def said(tree: Tree) -> str:

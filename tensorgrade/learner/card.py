@@ -6,7 +6,7 @@ import torch
 from markupsafe import Markup
 
 from ..attempts.results import State
-from ..judging.diagnosis import PublicDiagnosis
+from ..judging.diagnosis import Diagnosis
 from ..views.comparison import digits_for, labelled
 from ..views.pages import pages_in
 from ..views.points import how_earned, standing
@@ -43,22 +43,21 @@ class Card:
         checked, note = self.checked, self.checked.note
         mark, colour = STATES[checked.state]
         diagnosis = note.finding.diagnosis if note else None
-        public = diagnosis if isinstance(diagnosis, PublicDiagnosis) else None
         return TEMPLATE.render(
             checked=checked,
             to_fix=note is not None and note.finding.is_to_fix,
             told=note,
-            labelled=labelled(public) if public else [],
+            labelled=labelled(diagnosis) if diagnosis else [],
             state=checked.state,
             standing=standing(checked.results),
             mark=mark,
             colour=colour,
             points=self.points,
-            picture=Markup(picture_of(public)) if public else "",
+            picture=Markup(picture_of(diagnosis)) if diagnosis else "",
         )
 
 
-def picture_of(diagnosis: PublicDiagnosis) -> str:
+def picture_of(diagnosis: Diagnosis) -> str:
     """Draw expected and actual values with the differences framed; empty if there is no picture."""
     expected, actual = diagnosis.expected, diagnosis.actual
     if expected is None or actual is None or expected.shape != actual.shape or not expected.numel():

@@ -21,7 +21,6 @@ from pygments.lexers import PythonLexer
 
 from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, Course, CourseError, Exercise
-from ..judging.diagnosis import PublicDiagnosis
 from .comparison import labelled, on_page
 from .formulas import in_mathml
 from .pages import VIEWS, pages_in
@@ -203,8 +202,8 @@ def about(exercise: Exercise, checks: list[CheckResult], path: Path) -> dict[str
     if state == State.WRONG:
         note = note_on(exercise.name, checks, path)
         told["told"] = note
-        if isinstance(diagnosis := note.finding.diagnosis, PublicDiagnosis):
-            told |= {"labelled": labelled(diagnosis), "compared": on_page(diagnosis)}
+        diagnosis = note.finding.diagnosis
+        told |= {"labelled": labelled(diagnosis), "compared": on_page(diagnosis)}
     return told
 
 

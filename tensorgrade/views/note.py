@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..exchange.cases import spoken_shape
 from ..exchange.text import joined, sentence
-from ..judging.diagnosis import Finding, Kind, PublicDiagnosis, Step
+from ..judging.diagnosis import Finding, Kind, Step
 from ..judging.where import Where
 from .comparison import comparison, in_sentences
 
@@ -125,11 +125,10 @@ class Note:
 
     def lines(self, width: int, colour: bool = False, plain: bool = False) -> list[Text]:
         """Return the note, with a blank line before each section. plain: without drawings."""
-        diagnosis, compared = self.finding.diagnosis, []
+        diagnosis = self.finding.diagnosis
         where = [Text(self.where, "cyan")] if self.where else []
-        if isinstance(diagnosis, PublicDiagnosis):
-            drawn = comparison(diagnosis, width, colour)
-            compared = [Text(one) for one in in_sentences(diagnosis)] if plain else drawn
+        drawn = comparison(diagnosis, width, colour)
+        compared = [Text(one) for one in in_sentences(diagnosis)] if plain else drawn
         thoughts = [Text(f"- {text}") for text in self.thoughts]
         facts = [
             Text.assemble((f"{label:<{LABEL}} ", "dim"), text) for label, text in self.evidence

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorgrade.attempts.not_started import not_begun, run_few_if_not_begun
+from tensorgrade.attempts.lab import Lab
+from tensorgrade.course import Limits
 from tensorgrade.exchange.observation import CaughtError, Observation, Outcome
 from tensorgrade.runner.step import Step
 
@@ -32,16 +33,6 @@ BEGUN = [
     "def F(:\n",
     f"def F(x):\n    {'+'.join(['1'] * 5000)}\n{RAISES}",
 ]
-
-
-def test_only_what_raises_before_all_else_is_not_begun():
-    for text in NOT_BEGUN:
-        assert not_begun(text) == {"F"}, text
-    for text in BEGUN:
-        assert not_begun(text) == set(), text
-
-
-STUB = f"def F(x):\n{RAISES}def G(x):\n    return x\n"
 TO_DO = Observation(
     Outcome.ANSWERED,
     error=CaughtError("NotImplementedError", source=RAISES.strip(), definition="F"),
@@ -49,28 +40,41 @@ TO_DO = Observation(
 ANSWERED, HANGS = Observation(Outcome.ANSWERED), Observation(Outcome.TIMEOUT)
 
 
-@pytest.mark.parametrize(
-    "first, asked, text, run",
-    [
-        (TO_DO, "FFGF", STUB, "FG"),  # what does not begin with it is asked
-        (TO_DO, "FFGF", STUB.replace("(x):\n    raise", "(x):\n    x\n    raise"), "FFGF"),
-        (ANSWERED, "FFF", STUB, "FFF"),
-        (HANGS, "FFF", STUB, "F"),
-        (TO_DO, "", STUB, ""),
-    ],
-)
-def test_as_many_cases_are_run_as_it_takes(first, asked, text, run):
-    were_run = ""
+class Counting(Lab):
+    """A lab that notes which cases run; the first one ends as it is told."""
 
-    def runs(cases):
-        nonlocal were_run
-        begun, were_run = were_run, were_run + "".join(case.steps[0].name for case in cases)
-        return [ANSWERED if begun or number else first for number, _ in enumerate(cases)]
+    def __init__(self, first: Observation):
+        super().__init__(None, Limits())
+        self.first, self.were_run = first, ""
 
+    def run_all(self, program, cases):
+        begun, self.were_run = (
+            self.were_run,
+            self.were_run + "".join(case.steps[0].name for case in cases),
+        )
+        return [ANSWERED if begun or number else self.first for number, _ in enumerate(cases)]
+
+
+def run(first: Observation, text: str, asked: str) -> tuple[str, list[Observation]]:
+    """Return which cases of F run, each by the name that it calls first, and all results."""
+    lab, program = Counting(first), SimpleNamespace(text=SimpleNamespace(text=text))
     cases = [SimpleNamespace(exercise="F", steps=(Step("call", name),)) for name in asked]
-    seen = run_few_if_not_begun(runs, text, cases)
-    assert were_run == run and len(seen) == len(asked)
-    if run == "FG":
-        assert seen == [TO_DO, TO_DO, ANSWERED, TO_DO]
-    if first is HANGS:
-        assert seen == [HANGS, *[Observation(Outcome.UNREACHED)] * 2]
+    seen = lab.run(program, cases)
+    return lab.were_run, seen
+
+
+@pytest.mark.parametrize("text", NOT_BEGUN)
+def test_the_first_result_stands_for_all_cases_that_begin_with_the_exercise(text: str):
+    assert run(TO_DO, text, "FFGF") == ("FG", [TO_DO, TO_DO, ANSWERED, TO_DO])
+
+
+@pytest.mark.parametrize("text", BEGUN)
+def test_a_definition_with_other_code_runs_all_cases(text: str):
+    assert run(TO_DO, text, "FFF")[0] == "FFF"
+
+
+def test_no_other_result_stands_for_a_case():
+    assert run(ANSWERED, NOT_BEGUN[0], "FFF")[0] == "FFF"
+    assert run(TO_DO, NOT_BEGUN[0], "") == ("", [])
+    unreached = Observation(Outcome.UNREACHED)
+    assert run(HANGS, NOT_BEGUN[0], "FFF") == ("F", [HANGS, unreached, unreached])

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts import checking, pipeline, points
+from tensorgrade.attempts import checking, pipeline, scoring
 from tensorgrade.attempts.results import CheckResult, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE, sentence
@@ -82,7 +82,7 @@ def test_nobody_looks_closer_at_the_result_of_a_known_mistake():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module, lost",
-    [(checking, "where"), (points, "is_only_squeezed"), (pipeline, "told")],
+    [(checking, "where"), (scoring, "is_only_squeezed"), (pipeline, "told")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(judge, monkeypatch, caplog, module, lost):
     """A fault of ours there takes no points, of that exercise or of another one."""
@@ -109,7 +109,7 @@ def test_given_code_earns_nothing_where_points_cannot_be_settled(judge, monkeypa
     def fails(*_):
         raise TypeError("a fault of ours")
 
-    monkeypatch.setattr("tensorgrade.attempts.points.repaired", fails)
+    monkeypatch.setattr("tensorgrade.attempts.scoring.repaired", fails)
     assert judge(CH3, "bug_inverted_dropout", judge.stub(CH3)).points == 0
 
 

@@ -10,9 +10,9 @@ from tensorgrade.attempts.side import Side
 from tensorgrade.author import call
 from tensorgrade.course import Chapter, Course, CourseError, Exercise, Tolerance
 from tensorgrade.exchange.cases import record
-from tensorgrade.exchange.observation import Loaded, Observation, TextFacts
+from tensorgrade.exchange.observation import Loaded, Looked, Observation
 from tensorgrade.exchange.references import References
-from tensorgrade.judging.course_checks import load_checks
+from tensorgrade.judging.checks import load_checks
 from tensorgrade.judging.diagnosis import Wrong
 from tensorgrade.recognition.fingerprints import Fingerprint, Fingerprints
 from tensorgrade.recognition.signatures import imprint
@@ -53,7 +53,7 @@ def attempt_that_gives(result: torch.Tensor, own) -> Attempt:
     case = record("negate", "values/2", [call("negate", x=torch.ones(2))])
     references = References("ch1", False, ((case, Observation(tensors={"result": -result})),))
     seen = [Observation(tensors={"result": result})]
-    lab = Answering(lambda cases: seen, Loaded(), TextFacts())
+    lab = Answering(lambda cases: seen, Loaded(), Looked())
     attempt = Attempt(lab, Program("ch1", Source("", "")), COURSE, Side(references, own))
     answer_to(attempt, "negate")
     return attempt

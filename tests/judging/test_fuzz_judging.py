@@ -15,9 +15,9 @@ from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.pipeline import grade
 from tensorgrade.exchange.observation import (
     Loaded,
+    Looked,
     Observation,
     Outcome,
-    TextFacts,
     read_observation,
 )
 from tensorgrade.exchange.text import LONGEST_MESSAGE
@@ -70,7 +70,7 @@ def hostile(maker, chapter: str, names: list[str], choose) -> Attempt:
             return Observation(Outcome.KILLED)
 
     loaded = Loaded(names=tuple(names), parameters=dict.fromkeys(names, TAKEN))
-    facts = TextFacts(changes=dict.fromkeys(references.bugs, 1))  # no text; the given code is fixed
+    facts = Looked(changes=dict.fromkeys(references.bugs, 1))  # no text; the given code is fixed
     lab = Answering(lambda cases: [reply(case) for case in cases], loaded, facts)
     return maker.attempt_with(lab, maker.program(chapter, Source("", "")))
 

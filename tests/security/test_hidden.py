@@ -18,7 +18,7 @@ from tensorgrade.attempts import attempt, pipeline
 from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.scoring import judged_on
 from tensorgrade.exchange.cases import Case
-from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, TextFacts
+from tensorgrade.exchange.observation import CaughtError, Loaded, Looked, Observation
 from tensorgrade.exchange.references import load_references
 from tensorgrade.runner.source import Source
 
@@ -128,7 +128,7 @@ def hostile(maker, chapter: str, run: Callable[[list[Case]], list[Observation]])
     """Return an attempt whose process says anything on hidden cases."""
     text = solution(chapter)
     loaded = Loaded(names=tuple(names[0] for names, _, _ in spans_of(text)))
-    facts = TextFacts(dict.fromkeys(maker.references(chapter).bugs, 1), spans_of(text))
+    facts = Looked(dict.fromkeys(maker.references(chapter).bugs, 1), spans_of(text))
     lab = Answering(run, loaded, facts)
     return maker.attempt_with(lab, maker.program(chapter, Source(text, "file.py")))
 

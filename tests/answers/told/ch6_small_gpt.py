@@ -54,7 +54,7 @@ TOLD = {
         "larger_norms": (LARGER, {"says": "(12,)", "line": LARGER[0][1], "unsays": "projection"}),
         "gradient_never_arrives": ([
             ("self.attention(self.norm1(x))", "self.attention(self.norm1(x)).detach()"),
-        ], {"says": "`attention`", "unsays": "projection"}),
+        ], {"says": "`attention."}),
         "norm_in_a_list": ([
             ("self.norm2 = LayerNorm(d)", "self.norm2 = [LayerNorm(d)]"),
             ("self.norm2(x)", "self.norm2[0](x)"),
