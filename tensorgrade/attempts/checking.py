@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 from ..course import Check
+from ..exchange.cases import spoken
 from ..exchange.observation import Observation
 from ..exchange.text import listed
 from ..exchange.traces import with_stages
@@ -60,6 +61,7 @@ def finding_on(answer: Answer, asks: str, diagnosis: Diagnosis) -> Finding:
         asks,
         diagnosis,
         {name: answer.attempt.side.fingerprints.messages[name] for name in names},
+        called=lambda: called_in(answer, diagnosis.case),
         trace=lambda: trace(answer, diagnosis.case),
         # If only the initial weights differ, all values differ, which shows no line.
         find_where=lambda: None if unfinished or other_weights else where(answer, raised),
@@ -147,6 +149,12 @@ def plain_fact(answer: Answer) -> tuple[str, int] | None:
 
 
 # --- what the code computes and prints ------------------------------------------------------
+
+
+def called_in(answer: Answer, case: str) -> str:
+    """Return the calls of a case in words, with shapes; "" if there is no such case."""
+    hidden = answer.attempt.references.hidden
+    return next((spoken(one.case, hidden) for one in answer.seen if one.case.name == case), "")
 
 
 def trace(answer: Answer, case: str) -> list[Step]:

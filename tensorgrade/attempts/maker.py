@@ -24,6 +24,8 @@ from .lab import Lab
 from .setup import Setup
 from .side import Pairs, Side, read_sources
 
+DEVICES = ("cpu", "cuda", "auto")
+
 
 class AttemptMaker:
     """The source of attempts for one folder of tests, chapter by chapter."""
@@ -200,7 +202,9 @@ class NoDevice(CourseError):
 
 
 def choose_device(device: str) -> str:
-    """Return `cpu` or `cuda`; `auto` prefers CUDA. Raises NoDevice."""
+    """Return `cpu` or `cuda`; `auto` prefers CUDA. Raises NoDevice, or CourseError for others."""
+    if device not in DEVICES:
+        raise CourseError(f"--device must be one of {', '.join(DEVICES)}, not {device}")
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():

@@ -155,7 +155,7 @@ def told(judged: Judged, status: Status) -> Told:
     said = finding.message
     if then:
         said = f"{whole(said, max(SHORTEST, LONGEST_MESSAGE - len(then) - 1))} {then}"
-    beside = [clause for clause in clauses_beside(judged) if clause not in said]
+    beside = [one for one in clauses_beside(judged) if one.lower() not in said.lower()]
     line = line and answer.attempt.source.line_in_cell(line)
     return " ".join(filter(None, (said, sentences(*beside)))), line
 

@@ -121,8 +121,8 @@ def noted(check: CheckResult, said: Earlier, right: bool) -> CheckResult:
         return check
     diagnosis = check.finding.diagnosis
     if right:
-        told = Diagnosis(Kind.FACT, said.said, diagnosis.called, case=diagnosis.case)
-        finding = Finding(check.asks, told, blames=said.name)
+        told = Diagnosis(Kind.FACT, said.said, case=diagnosis.case)
+        finding = Finding(check.asks, told, called=check.finding.called, blames=said.name)
         return replace(check, earned_points=check.points, rule=Rule.EARLIER, finding=finding)
     return replace(check, finding=replace(check.finding, earlier=said))
 

@@ -37,7 +37,7 @@ def where(answer: Answer, raised: bool) -> Where | None:
     public = answer.attempt.public
     if public is None or answer.attempt.loaded.status != Outcome.LOADED:
         return None
-    stages = stages_on(answer, traced(answer, public))
+    stages = stages_on(answer, sorted(traced(answer, public), key=has_size_one))
     # Weights that could not be loaded cause all other faults.
     if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in stages):
         stages.sort(key=lambda one: not without_weights(one.case, one.observed))
@@ -61,6 +61,12 @@ def where(answer: Answer, raised: bool) -> Where | None:
         elif found.line == 0 or (answer.is_own_line(found.line) and found.line not in innocent):
             return found
     return None
+
+
+def has_size_one(entry: Entry) -> bool:
+    """Return True if a case passes the integer 1: there, a wrong reshape may change nothing."""
+    passed = (step.arguments.values() for step in entry[0].steps)
+    return any(type(value) is int and value == 1 for values in passed for value in values)
 
 
 def stages_on(answer: Answer, entries: list[Entry]) -> list[Seen]:
@@ -100,7 +106,7 @@ def line_of_mistakes(answer: Answer) -> int | None:
     """Return the line of the recognized mistakes; None if it is not certain.
 
     That is the line that makes the same attribute in `__init__`, or that computes the same wrong
-    value as the solution with the mistakes.
+    value as the solution with the mistakes, or else the only line with the same code.
     """
     public, names = answer.attempt.public, mistakes(answer)
     if not names or public is None:
@@ -114,8 +120,9 @@ def line_of_mistakes(answer: Answer) -> int | None:
     both = zip(stages_on(answer, entries), made.seen, strict=True)
     lines = Counter(line_on(answer, *pair, made.edited, public) for pair in both)
     del lines[0]
-    # Simple cases, such as with size 1, may mislead.
-    return max(lines, key=lambda line: (lines[line], -line), default=None)
+    if lines:  # simple cases, such as with size 1, may mislead
+        return max(lines, key=lambda line: (lines[line], -line))
+    return line_with_the_same_code(answer, made)
 
 
 def telling_cases(answer: Answer, names: Names, public: References) -> list[Entry]:
@@ -210,6 +217,14 @@ def line_making_the_same(answer: Answer, made: Made) -> int:
             if own.is_making(found):
                 return found
     return 0
+
+
+def line_with_the_same_code(answer: Answer, made: Made) -> int | None:
+    """Return the only line of the learner's definition with the code of an edited line."""
+    own = answer.attempt.submitted
+    texts = {made.text.code(line).strip() for line in made.edited} - {""}
+    found = [line for line in counted_lines(answer) if own.code(line).strip() in texts]
+    return found[0] if len(found) == 1 else None
 
 
 # --- weights that could not be loaded ---------------------------------------------------------

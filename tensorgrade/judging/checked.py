@@ -11,17 +11,24 @@ from typing import NoReturn
 
 import torch
 
-from ..exchange.cases import Case, spoken
+from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..recognition.imprints import equals_an_input
+from .comparison import (
+    Disagreement,
+    ValueJudge,
+    disagreement,
+    problem_of,
+    returns_argument,
+    side_by_side,
+    where_they_differ,
+)
 from .diagnosis import OF_GRADIENT, Diagnosis, Kind, Observations, Wrong
 from .errors import JudgedAttempt, read_outside, why_it_ended, why_it_raised
 from .names import is_within, own_weight, result_name
 from .problems import came_instead, came_otherwise, lost_weights, result_problem, what_came
 from .remarks import nearly_right, remarks
-from .tensor_comparison import Disagreement, disagreement, where_they_differ
-from .value_comparison import ValueJudge, problem_of, returns_argument, side_by_side
 
 # Names of problems, by the kind of a disagreement, and if it is a gradient's.
 NAMES = {
@@ -163,13 +170,11 @@ class CheckedExercise:
         result; called only if a message needs them.
         """
         outside = read_outside(self.attempt.loaded, self.name, case)
-        hidden = self.attempt.references.hidden
-        if hidden:
+        if self.attempt.references.hidden:
             expected = differs = texts = None
         told = Diagnosis(
             Kind(kind),
             problem,
-            spoken(case, hidden),
             id,
             case.name,
             actual,

@@ -48,13 +48,13 @@ class Observations(NamedTuple):
 class Diagnosis:
     """The reason why one check failed, in words that a learner understands.
 
-    problem: what is wrong, in a clause. called: the call in words, with shapes. id:
-    the name of the problem; the kind if nothing asks for it. case: the name of the case. actual:
-    the learner's own result. error: the error of the learner's code. about: the name of the
-    argument that the problem is about. line: the place of the fault, if it is known. share: at
-    least this share of the exercise's points is lost; 0 if only the check's own points are.
-    forbidden: names that the exercise rules out and this code uses. call: the forbidden code on
-    that line. observe: returns remarks on the result; called only if a reader sees them.
+    problem: what is wrong, in a clause. id: the name of the problem; the kind if nothing asks for
+    it. case: the name of the case. actual: the learner's own result. error: the error of the
+    learner's code. about: the name of the argument that the problem is about. line: the place of
+    the fault, if it is known. share: at least this share of the exercise's points is lost; 0 if
+    only the check's own points are. forbidden: names that the exercise rules out and this code
+    uses. call: the forbidden code on that line. observe: returns remarks on the result; called only
+    if a reader sees them.
 
     Of public cases only: expected: the right result. differs: a mask of the wrong places, if there
     are some. texts: for values that are not tensors, the expected and the learner's value around
@@ -63,7 +63,6 @@ class Diagnosis:
 
     kind: Kind
     problem: str
-    called: str = ""
     id: str = ""
     case: str = ""
     actual: torch.Tensor | None = None
@@ -126,19 +125,20 @@ class Step(NamedTuple):
 class Finding:
     """Everything to say about one failed check, joined once, for every view to render.
 
-    asks: the check's description. mistakes: messages of the recognized mistakes, by name. trace:
-    returns the shapes of the values in the call. It runs the call again, so it is used only if
-    shapes help. find_where: returns where values become wrong, if that is known; it
-    also runs cases again. said: returns the output of the code in the call, which runs
-    again. earlier: a wrong earlier exercise that is called here. blames: the name of one that is
-    the only cause. fact: a fault that the text shows and that is probably the cause, with its line
-    in fact_line. line: the line where the code fails, if it is known and may be shown. place:
-    returns what the learner calls a line.
+    asks: the check's description. mistakes: messages of the recognized mistakes, by name. called:
+    returns the call in words, with shapes. trace: returns the shapes of the values in the call. It
+    runs the call again, so it is used only if shapes help. find_where: returns where values become
+    wrong, if that is known; it also runs cases again. said: returns the output of the code in the
+    call, which runs again. earlier: a wrong earlier exercise that is called here. blames: the name
+    of one that is the only cause. fact: a fault that the text shows and that is probably the cause,
+    with its line in fact_line. line: the line where the code fails, if it is known and may be
+    shown. place: returns what the learner calls a line.
     """
 
     asks: str
     diagnosis: Diagnosis
     mistakes: dict[str, str] = field(default_factory=dict)
+    called: Callable[[], str] = str
     trace: Callable[[], list[Step]] = list
     find_where: Callable[[], Where | None] = lambda: None
     said: Callable[[], list[str]] = list

@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 
 from ..course import Chapter, Tolerance
-from ..exchange.cases import Case, spoken, spoken_shape
+from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References
 from ..exchange.text import code, joined, listed, short
@@ -49,12 +49,11 @@ class JudgedAttempt(Protocol):
 
 def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> Diagnosis:
     """Return the diagnosis for a case without a result."""
-    called = spoken(case, attempt.references.hidden)
     status, error = observed.status, observed.error
     if status in (Outcome.TIMEOUT, Outcome.KILLED, Outcome.UNREACHED):
         problem = ended(status, error, attempt.place)
-        return Diagnosis(Kind(status), problem, called, case=case.name, error=error)
-    return Diagnosis(Kind.ERROR, attempt.loaded.reason, called, case=case.name)
+        return Diagnosis(Kind(status), problem, case=case.name, error=error)
+    return Diagnosis(Kind.ERROR, attempt.loaded.reason, case=case.name)
 
 
 def ended(status: Outcome, error: CaughtError | None = None, place: Place = str) -> str:
@@ -92,17 +91,16 @@ def why_it_raised(
     """Return the diagnosis for a case that ended in an error."""
     if error.missing:
         return missing(attempt, error.missing, case)
-    called = spoken(case, attempt.references.hidden)
     if error.is_unwritten:
         problem, told = to_do(exercise, error)
-        return Diagnosis(Kind.TO_DO, problem, called, told, case=case.name, error=error)
+        return Diagnosis(Kind.TO_DO, problem, told, case=case.name, error=error)
     outside = read_outside(attempt.loaded, error.definition, case, error.source)
     lost = lost_name(error, attempt, case)
     there = outside or none_there(attempt, error, case) or sizes_there(error) or dtypes_there(error)
     problem = joined(raised(error, attempt.place), lost, there, lines_up(error))
     if is_of_another(error, exercise):
         problem = f"in `{error.definition}`, which it uses: {problem}"
-    return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
+    return Diagnosis(Kind.ERROR, problem, case=case.name, error=error)
 
 
 def is_of_another(error: CaughtError, exercise: str) -> bool:
@@ -226,15 +224,14 @@ def to_do(name: str, error: CaughtError) -> tuple[str, str]:
 
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
     """Return the diagnosis for a name that the file does not define, or could not define."""
-    called = spoken(case, attempt.references.hidden)
     if error := attempt.loaded.failure_of(name):
         why = joined(raised(error, attempt.place), lost_name(error, attempt, case))
         problem = f"`{name}` could not be loaded: {why}"
-        return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
+        return Diagnosis(Kind.ERROR, problem, case=case.name, error=error)
     names = ", ".join(f"`{one}`" for one in attempt.loaded.names[:8])
     there = names or "no function and no class, so there is nothing to grade"
     problem = f"there is no `{name}` in the file; it defines {there}"
-    return Diagnosis(Kind.MISSING, problem, called, case=case.name)
+    return Diagnosis(Kind.MISSING, problem, case=case.name)
 
 
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:

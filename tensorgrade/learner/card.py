@@ -69,7 +69,7 @@ def picture_of(diagnosis: Diagnosis) -> str:
     pictured = dict(zip(names, (expected[at], actual[at]), strict=True))
     digits = digits_for(expected[differs], actual[differs], least=2)
     figure = draw_heatmaps(pictured, marks={names[1]: differs[at]}, digits=digits)
-    return as_image(figure, f"expected and actual values of {diagnosis.called}, differences framed")
+    return as_image(figure, "expected and actual values, differences framed")
 
 
 def telling_matrix(differs: torch.Tensor) -> tuple[int, ...]:

@@ -91,7 +91,8 @@ class Note:
         if self.finding.mistakes:
             _, where, count = diagnosis.observations
             problem = joined(diagnosis.problem, where or count)
-        told = (("checked", self.finding.asks), ("called", diagnosis.called), ("problem", problem))
+        finding = self.finding
+        told = (("checked", finding.asks), ("called", finding.called()), ("problem", problem))
         return [(label, text) for label, text in told if text]
 
     @cached_property

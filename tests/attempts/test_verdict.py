@@ -7,7 +7,7 @@ import pytest
 from tensorgrade.attempts import checking, pipeline, scoring
 from tensorgrade.attempts.results import CheckResult, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
-from tensorgrade.exchange.text import LONGEST_MESSAGE, sentence
+from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import OF_GRADIENT, Diagnosis, Finding, Kind, Observations
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
@@ -111,8 +111,3 @@ def test_given_code_earns_nothing_where_points_cannot_be_settled(judge, monkeypa
 
     monkeypatch.setattr("tensorgrade.attempts.scoring.repaired", fails)
     assert judge(CH3, "bug_inverted_dropout", judge.stub(CH3)).points == 0
-
-
-def test_a_sentence_does_not_change_the_name_of_a_file():
-    assert sentence("my_file.ipynb is empty") == "my_file.ipynb is empty."
-    assert sentence("the file a.py is empty") == "The file a.py is empty."

@@ -25,7 +25,7 @@ from tensorgrade.exchange.observation import (
 )
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.values import plain, shown, sized
-from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
+from tensorgrade.judging.comparison import ValueJudge, side_by_side
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 from tensorgrade.runner.wire import BadMessage, pack, receive, unpack
 

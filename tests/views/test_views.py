@@ -84,7 +84,7 @@ def test_shapes_are_traced_in_the_learners_file_only_and_forged_ones_are_left_ou
 
 def finding_of(**details) -> Finding:
     problem = "the values are wrong"
-    return Finding("Values.", Diagnosis(Kind.VALUES, problem, "f(x: 2)", **details))
+    return Finding("Values.", Diagnosis(Kind.VALUES, problem, **details))
 
 
 def note_of(**details) -> str:

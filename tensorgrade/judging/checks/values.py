@@ -8,10 +8,9 @@ from ...exchange.observation import Observation
 from ...exchange.values import plain
 from ...recognition.imprints import results_in
 from ..checked import CheckedExercise
+from ..comparison import ValueJudge, disagreement
 from ..names import is_within, not_the_same, result_name
 from ..problems import came_instead, keys_of, what_came
-from ..tensor_comparison import disagreement
-from ..value_comparison import ValueJudge
 from . import check
 
 
