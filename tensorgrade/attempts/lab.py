@@ -38,7 +38,6 @@ from ..sandbox.processes import Budget, Child, Ended, ForkServer, OutOfMemory, T
 from ..sources.program import Program
 from ..sources.submitted_files import SubmittedFiles
 
-SECONDS_OF_SEARCH = 0.2  # of processor time, that one request to try definitions may use
 # The factor by which a reply may be larger if it holds a whole text and the place of each
 # statement.
 ROOM_FOR_A_TEXT = 4
@@ -291,18 +290,12 @@ class Lab:
         told = {"names": [asdict(one) for one in names], "seconds": most}
         return self.tried(program, case, told)
 
-    def tried_definitions(
-        self, program: Program, case: Case, codes: Sequence[str]
-    ) -> list[Observation]:
-        """Return the results of a case with each of these definitions; fewer if there is no time.
-
-        A definition that cannot be made has the result of the program's own.
-        """
-        told = {"definitions": codes, "seconds": SECONDS_OF_SEARCH}
-        return self.tried(program, case, told)
-
     def tried(self, program: Program, case: Case, variants: dict[str, Any]) -> list[Observation]:
-        """Return the results of variants of a program in one request; [] if that fails."""
+        """Return the results of variants of a program in one request; [] if that fails.
+
+        variants: their `names`, or the code of `definitions` (one that cannot be made has the
+        result of the program's own), and the `seconds` of processor time that they may use.
+        """
         channel = self.channel_with(program)
         try:
             if channel is None:

@@ -7,6 +7,7 @@ import difflib
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 
@@ -60,7 +61,10 @@ def where(answer: Answer, raised: bool) -> Where | None:
             innocent |= compared.lines_of_other_values()
         elif found.line == 0 or (answer.is_own_line(found.line) and found.line not in innocent):
             return found
-    return None
+    told = (strings(one.observed.fact("load", "unexpected", default=[])) for one in stages)
+    unasked = dict.fromkeys(chain.from_iterable(told), False)
+    line = line_making_one_of(answer, stages[0], unasked) if unasked and not raised else 0
+    return Where(line) if line else None
 
 
 def has_size_one(entry: Entry) -> bool:
