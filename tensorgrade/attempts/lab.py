@@ -238,7 +238,7 @@ class Lab:
         if not first or first[0].status != Outcome.ANSWERED:
             return first + [Observation(Outcome.UNREACHED)] * (len(cases) - len(first))
         rest = cases[1:]
-        if self.own and is_not_begun(first[0].error, cases[0], program.text.text):
+        if self.own and is_not_begun(first[0].error, cases[0].exercise, program.text.text):
             rest = [case for case in rest if case.steps[0].name != case.exercise]
         seen = dict(zip(map(id, rest), self.run_all(program, rest), strict=True))
         return first + [seen.get(id(case), first[0]) for case in cases[1:]]
@@ -340,16 +340,12 @@ class Lab:
             self.unused = None
 
 
-def is_not_begun(error: CaughtError | None, case: Case, text: str) -> bool:
-    """Return True if a case only shows that its exercise does nothing but raise.
-
-    error: of the case, which must call the exercise first. text: the learner's.
-    """
-    asked = case.exercise
-    if error is None or not error.is_unwritten or {error.definition, case.steps[0].name} != {asked}:
+def is_not_begun(error: CaughtError | None, exercise: str, text: str) -> bool:
+    """Return True if a case ended in the error of an exercise that does nothing but raise."""
+    if error is None or not error.is_unwritten or error.definition != exercise:
         return False
     there = definitions(bound_by(text))
-    return asked in there and is_stub(there[asked])
+    return exercise in there and is_stub(there[exercise])
 
 
 def how_it_ended(end: Exception) -> Outcome:
