@@ -28,7 +28,7 @@ TOLD = {
             (MEAN, "x = x - x.mean(dim=-1, keepdim=True)"),
             (VARIANCE, "x *= (x.square().mean(dim=-1, keepdim=True) + self.eps).rsqrt()"),
             ("normed = (x - mean) / torch.sqrt(variance + self.eps)", "normed = x"),
-        ], {"says": "in place", "line": "x *= (x.square()", "public": True}),
+        ], {"says": "overwrites values", "public": True}),
         "default_eps": ([("eps: float = 1e-5", "eps: float = 2e-5")], {"says": "mean, variance"}),
     },
     "FeedForward": {
