@@ -20,7 +20,7 @@ from ..exchange.references import References, Seen
 from ..exchange.traces import with_stages
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
-from ..judging.own_names import in_names_of_stub
+from ..judging.names import in_names_of_stub
 from ..judging.submitted_text import SubmittedText
 from ..runner.names import Assignment
 from ..runner.source import Source, Unreadable

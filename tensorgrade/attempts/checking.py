@@ -4,22 +4,24 @@ Each function of DETAILS adds something to the diagnosis of a failed check, from
 another run of public cases. None of them runs for hidden cases, which learners read nothing about.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from ..course import Check
-from ..exchange.cases import Case
-from ..exchange.text import joined, listed
-from ..exchange.traces import read_trace, with_stages
+from ..exchange.cases import spoken
+from ..exchange.observation import Observation
+from ..exchange.text import listed
+from ..exchange.traces import with_stages
 from ..judging.checks.modules import START
-from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
-from ..runner.tracing import changes_its_input
+from ..judging.diagnosis import Diagnosis, Finding, Kind, Step, Wrong
 from .attempt import Answer, once
-from .public_side import printed_lines, trace
 from .recognized import mistakes
 from .results import CheckResult
 from .where import DEFINES, counted_lines, lines_of_changes, where
+
+DEFINITION = re.compile(r"( *)(?:async )?(?:def|class) (\w+)")
 
 
 def checked(answer: Answer, check: Check, error: Exception | None) -> CheckResult:
@@ -59,6 +61,7 @@ def finding_on(answer: Answer, asks: str, diagnosis: Diagnosis) -> Finding:
         asks,
         diagnosis,
         {name: answer.attempt.side.fingerprints.messages[name] for name in names},
+        called=lambda: called_in(answer, diagnosis.case),
         trace=lambda: trace(answer, diagnosis.case),
         # If only the initial weights differ, all values differ, which shows no line.
         find_where=lambda: None if unfinished or other_weights else where(answer, raised),
@@ -70,48 +73,21 @@ def finding_on(answer: Answer, asks: str, diagnosis: Diagnosis) -> Finding:
     )
 
 
-def works_in_place(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with the lines that overwrite a tensor, if there are any."""
-    place, error = answer.attempt.place, diagnosis.error
-    # A value was overwritten that a gradient needs. torch raises this error in the backward pass,
-    # so it has no line of the learner's file.
+def changes_an_input(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis with the line that changes an argument, if it is known.
+
+    The public cases run again and record what happens inside. An error in the backward pass has no
+    line of the learner's file.
+    """
+    public, error = answer.attempt.public, diagnosis.error
     lacks_a_copy = error and not error.line and "modified by an inplace operation" in error.text
-    if lacks_a_copy and (lines := lines_in_place(answer)):
-        verb = "overwrite" if len(lines) > 1 else "overwrites"
-        said = f"{listed(map(place, lines))} {verb} a tensor in place"
-        return replace(diagnosis, problem=joined(diagnosis.problem, said), line=lines[0])
-    if diagnosis.id == "changes_input":
-        lines_by_name = changing_lines(answer, diagnosis.case)
-        if line := lines_by_name.get(diagnosis.about):
-            return replace(diagnosis, line=line)
-    return diagnosis
-
-
-@once
-def lines_in_place(answer: Answer) -> list[int]:
-    """Return the lines that write into a tensor when public cases run."""
-    public = answer.attempt.public
-    entries = public.traced_cases if public else []
-    cases = [case for case, _ in entries if case.exercise == answer.name]
-    traces = map(read_trace, answer.run_public(cases))
-    stages = (stage for trace in traces for stage in trace.stages)
-    lines = {one.line for one in stages if one.line and changes_its_input(one.operation)}
-    return sorted(line for line in lines if not answer.attempt.submitted.is_making(line))
-
-
-def changing_lines(answer: Answer, name: str) -> dict[str, int]:
-    """Return, by argument, the line that changes it on the public cases of a case's group."""
-    seen = answer.run_public(public_cases_like(answer, name))
-    lines = range(1, len(answer.attempt.submitted.lines) + 1)
-    return {changed: at for one in seen for changed, at in lines_of_changes(one) if at in lines}
-
-
-def public_cases_like(answer: Answer, name: str) -> list[Case]:
-    """Return the public cases of a case's group, with calls that record what happens inside."""
-    public = answer.attempt.public
-    groups = {seen.case.group for seen in answer.seen if seen.case.name == name}
-    entries = public.of(answer.name) if public else []
-    return [with_stages(case) for case, _ in entries if case.group in groups]
+    if public is None or not (lacks_a_copy or diagnosis.id == "changes_input"):
+        return diagnosis
+    seen = answer.run_public([with_stages(case) for case, _ in public.of(answer.name)])
+    changes = (change for one in seen for change in lines_of_changes(one))
+    lines = (line for name, line in changes if diagnosis.about in ("", name))
+    line = next(filter(answer.attempt.submitted.code, lines), None)
+    return replace(diagnosis, line=line) if line else diagnosis
 
 
 def still_raises(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
@@ -130,19 +106,6 @@ def still_raises(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
         problem = f"{still} after your code: return the result there instead"
     told = f"{answer.attempt.place(line)} {problem}"
     return replace(diagnosis, problem=told, id="still_raises", line=line)
-
-
-def stops_gradients(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
-    """Name the line that stops all gradients, if there is exactly one."""
-    if diagnosis.id != "no_gradient":
-        return diagnosis
-    lines = chain(*(range(first, last + 1) for first, last in answer.own_lines))
-    cuts = answer.attempt.submitted.cuts(lines)
-    if len(cuts) != 1:
-        return diagnosis
-    ((line, word),) = cuts
-    cut = f"`{word}` on {answer.attempt.place(line)} lets no gradient through"
-    return replace(diagnosis, problem=joined(diagnosis.problem, cut), line=line)
 
 
 def shows_forbidden_call(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
@@ -185,9 +148,77 @@ def plain_fact(answer: Answer) -> tuple[str, int] | None:
     return None
 
 
+# --- what the code computes and prints ------------------------------------------------------
+
+
+def called_in(answer: Answer, case: str) -> str:
+    """Return the calls of a case in words, with shapes; "" if there is no such case."""
+    hidden = answer.attempt.references.hidden
+    return next((spoken(one.case, hidden) for one in answer.seen if one.case.name == case), "")
+
+
+def trace(answer: Answer, case: str) -> list[Step]:
+    """Run a case again and return the tensors that the learner's own code computes."""
+    observed = answer.rerun(case)
+    lines = answer.attempt.submitted.lines
+    return [
+        Step(line, name, size, answer.attempt.place(line), function_at(lines, line))
+        for line, name, size in (sizes_in_trace(observed) if observed else [])
+        if 0 < line <= len(lines)
+    ]
+
+
+def function_at(lines: Sequence[str], line: int) -> str:
+    """Return the function that a line is in, by the indentation of the lines above it.
+
+    >>> function_at(["class A:", "    def f(self):", "        return 1", "x = 2"], 3)
+    'A.f'
+    """
+    names: list[str] = []
+    own = lines[line - 1]
+    inside = len(own) - len(own.lstrip()) + bool(DEFINITION.match(own))
+    for text in reversed(lines[:line]):
+        found = DEFINITION.match(text)
+        if found and len(found[1]) < inside:
+            names.insert(0, found[2])
+            inside = len(found[1])
+    return ".".join(names)
+
+
+def printed_lines(answer: Answer, case: str) -> list[str]:
+    """Run a case again and return the first lines that the learner's own code prints."""
+    observed = answer.rerun(case) if "print" in answer.attempt.submitted.text else None
+    told = [facts.get("said") for facts in observed.facts.values()] if observed else []
+    lines = [line for one in told if isinstance(one, list) for line in one]
+    return [line for line in lines if isinstance(line, str)]  # learner code may report anything
+
+
+def sizes_in_trace(observed: Observation) -> list[tuple[int, str, tuple[int, ...] | int]]:
+    """Return (line, name, shape or integer) for each value in the trace of a case's last call.
+
+    The learner's process reports them, so malformed entries are left out.
+    """
+    traces = [
+        facts["trace"]
+        for facts in observed.facts.values()
+        if isinstance(facts, dict) and "trace" in facts
+    ]
+    told = traces[-1] if traces and isinstance(traces[-1], list) else []
+    entries = [entry for entry in told if isinstance(entry, list) and len(entry) == 3]
+    return [
+        (line, name, tuple(size) if isinstance(size, list) else size)
+        for line, name, size in entries
+        if isinstance(line, int) and isinstance(name, str)
+        # A shape or an integer.
+        if all(type(one) is int for one in (size if isinstance(size, list) else [size]))
+    ]
+
+
+# --- details --------------------------------------------------------------------------------
+
+
 DETAILS: tuple[Callable[[Answer, Diagnosis], Diagnosis], ...] = (
-    works_in_place,
+    changes_an_input,
     still_raises,
-    stops_gradients,
     shows_forbidden_call,
 )

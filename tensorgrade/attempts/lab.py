@@ -32,13 +32,12 @@ from ..exchange.observation import (
 from ..runner.names import Assignment
 from ..runner.serve import SPENT, WAITED, Session, answer
 from ..runner.source import Unreadable
+from ..runner.syntax import bound_by, definitions, is_stub
 from ..runner.wire import BadMessage, pack, plain, unpack
 from ..sandbox.processes import Budget, Child, Ended, ForkServer, OutOfMemory, TimedOut
 from ..sources.program import Program
 from ..sources.submitted_files import SubmittedFiles
-from .not_started import run_few_if_not_begun
 
-SECONDS_OF_SEARCH = 0.2  # of processor time, that one request to try definitions may use
 # The factor by which a reply may be larger if it holds a whole text and the place of each
 # statement.
 ROOM_FOR_A_TEXT = 4
@@ -117,8 +116,7 @@ class Lab:
     """The place where the programs of one submission run. They share its seconds and bytes.
 
     server: forks the processes; None runs everything in this process. own: True if the code is the
-    caller's own. Then an exercise that is not begun runs few cases (see not_started.py), and
-    warnings are noted.
+    caller's own. Then an exercise that is not begun runs few cases, and warnings are noted.
     definitions_only: True if only the file's definitions were loaded, because loading all of it
     timed out or ended the process. warned: warnings about the learner's own lines, one sentence
     each; empty if they are not recorded.
@@ -230,14 +228,20 @@ class Lab:
         return None if self.is_over else self.running.get(program)
 
     def run(self, program: Program, cases: list[Case]) -> list[Observation]:
-        """Run the cases one after another, and return an Observation for each.
+        """Run the cases of an exercise one after another, and return an Observation for each.
 
-        Cases after a failure get an Observation too.
+        If the caller's own exercise is not begun, the first result stands for the others, because
+        a learner who starts a course waits for many of them. Cases that call something else before
+        the exercise still run.
         """
-        if self.own:
-            text = program.text.text
-            return run_few_if_not_begun(lambda some: self.run_all(program, some), text, cases)
-        return self.run_all(program, cases)
+        first = self.run_all(program, cases[:1])
+        if not first or first[0].status != Outcome.ANSWERED:
+            return first + [Observation(Outcome.UNREACHED)] * (len(cases) - len(first))
+        rest = cases[1:]
+        if self.own and is_not_begun(first[0].error, cases[0].exercise, program.text.text):
+            rest = [case for case in rest if case.steps[0].name != case.exercise]
+        seen = dict(zip(map(id, rest), self.run_all(program, rest), strict=True))
+        return first + [seen.get(id(case), first[0]) for case in cases[1:]]
 
     def run_all(self, program: Program, cases: list[Case]) -> list[Observation]:
         """Run all cases until one gives no result."""
@@ -286,18 +290,12 @@ class Lab:
         told = {"names": [asdict(one) for one in names], "seconds": most}
         return self.tried(program, case, told)
 
-    def tried_definitions(
-        self, program: Program, case: Case, codes: Sequence[str]
-    ) -> list[Observation]:
-        """Return the results of a case with each of these definitions; fewer if there is no time.
-
-        A definition that cannot be made has the result of the program's own.
-        """
-        told = {"definitions": codes, "seconds": SECONDS_OF_SEARCH}
-        return self.tried(program, case, told)
-
     def tried(self, program: Program, case: Case, variants: dict[str, Any]) -> list[Observation]:
-        """Return the results of variants of a program in one request; [] if that fails."""
+        """Return the results of variants of a program in one request; [] if that fails.
+
+        variants: their `names`, or the code of `definitions` (one that cannot be made has the
+        result of the program's own), and the `seconds` of processor time that they may use.
+        """
         channel = self.channel_with(program)
         try:
             if channel is None:
@@ -340,6 +338,14 @@ class Lab:
         if self.unused:
             self.unused.close()
             self.unused = None
+
+
+def is_not_begun(error: CaughtError | None, exercise: str, text: str) -> bool:
+    """Return True if a case ended in the error of an exercise that does nothing but raise."""
+    if error is None or not error.is_unwritten or error.definition != exercise:
+        return False
+    there = definitions(bound_by(text))
+    return exercise in there and is_stub(there[exercise])
 
 
 def how_it_ended(end: Exception) -> Outcome:

@@ -11,7 +11,7 @@ import torch
 from ..course import Course, CourseError
 from ..exchange.references import References, load_references
 from ..exchange.stored import stored_path
-from ..judging.course_checks import load_checks
+from ..judging.checks import load_checks
 from ..project import load_course
 from ..recognition.fingerprints import load_fingerprints
 from ..sandbox.holes import is_locked, must_hold
@@ -23,6 +23,8 @@ from .attempt import Attempt
 from .lab import Lab
 from .setup import Setup
 from .side import Pairs, Side, read_sources
+
+DEVICES = ("cpu", "cuda", "auto")
 
 
 class AttemptMaker:
@@ -102,8 +104,9 @@ class AttemptMaker:
         """
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
-            given = read_given(self.exercises, chapter, chapters)
-            self.given[chapter] = *given, self.names_in(chapter)
+            bugs = self.references(chapter).bugs
+            exercises = {name: bugs.get(name, "") for name in self.names(chapter)}
+            self.given[chapter] = *read_given(self.exercises, chapter, chapters), exercises
         return self.given[chapter]
 
     def attempt_with(self, lab: Lab, program: Program) -> Attempt:
@@ -146,11 +149,6 @@ class AttemptMaker:
     def unlocked(self) -> Any:
         """The server for a learner's own code. Raises NotStarted."""
         return own_forks(self.course.limits)
-
-    def names_in(self, chapter: str) -> dict[str, str]:
-        """Return the names of a chapter's exercises, each with its given code or ""."""
-        bugs = self.references(chapter).bugs
-        return {name: bugs.get(name, "") for name in self.names(chapter)}
 
     def warm_up(self) -> ForkServer:
         """Return the fork server; start it if necessary, and try if its sandbox holds.
@@ -204,7 +202,9 @@ class NoDevice(CourseError):
 
 
 def choose_device(device: str) -> str:
-    """Return `cpu` or `cuda`; `auto` prefers CUDA. Raises NoDevice."""
+    """Return `cpu` or `cuda`; `auto` prefers CUDA. Raises NoDevice, or CourseError for others."""
+    if device not in DEVICES:
+        raise CourseError(f"--device must be one of {', '.join(DEVICES)}, not {device}")
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():

@@ -10,10 +10,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
-from ..judging.own_names import in_names_of_stub
+from ..judging.names import in_names_of_stub
 from ..recognition.fingerprints import agrees, imprints_of
 from ..runner.names import (
     MOST,
@@ -23,7 +22,7 @@ from ..runner.names import (
     lacking,
     plausible,
 )
-from .attempt import Answer, Attempt, ran
+from .attempt import Answer, Attempt, once, ran
 
 Load = tuple[str, dict[str, list[int]]]  # the handle of an object, and the shapes it should have
 
@@ -36,6 +35,19 @@ def answer_to(attempt: Attempt, name: str, known: Assignment | None = None) -> A
     if name not in attempt.answers:
         attempt.answers[name] = settled(attempt, name, known)
     return attempt.answers[name]
+
+
+@once
+def on_public_cases(answer: Answer) -> Answer | None:
+    """Return the exercise on the public cases; None if there are none, or if one gave no result."""
+    other = answer.attempt.on_public_cases
+    if other is None:
+        return None
+    for name in other.called_before(answer.name):
+        answer_to(other, name)
+    public = answer_to(other, answer.name)
+    answered = all(seen.observed.status == Outcome.ANSWERED for seen in public.seen)
+    return public if answered else None
 
 
 def settled(attempt: Attempt, name: str, known: Assignment | None) -> Answer:
@@ -95,23 +107,18 @@ def right_cases(answer: Answer, seen: list[Seen]) -> list[bool]:
 
 def telling_load(answer: Answer) -> tuple[Seen, Load] | None:
     """Return the case that loads tensors of the most different shapes, and what it loads."""
-    loads = [
-        (one, (step.on, shapes_to_load(one.case, step.options["weights"])))
-        for one in with_values(answer)
-        for step in one.case.steps
-        if step.verb == "load"
-    ]
+    loads = []
+    for one in with_values(answer):
+        for step in (step for step in one.case.steps if step.verb == "load"):
+            keys = step.options["weights"].items()
+            shapes = {name: list(one.case.tensors[key].shape) for name, key in keys}
+            loads.append((one, (step.on, shapes)))
 
     def differ(load: tuple[Seen, Load]) -> tuple[int, int]:
         shapes = load[1][1].values()
         return len(set(map(str, shapes))), len(shapes)
 
     return max(loads, key=differ, default=None)
-
-
-def shapes_to_load(case: Case, weights: dict[str, str]) -> dict[str, list[int]]:
-    """Return the shapes of a step's weights, by the stub's names."""
-    return {name: list(case.tensors[key].shape) for name, key in weights.items()}
 
 
 def own_shapes(observed: Observation, load: Load) -> dict[str, Any]:

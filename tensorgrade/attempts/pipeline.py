@@ -24,13 +24,12 @@ from ..judging.errors import ended
 from .attempt import Answer, Attempt, once
 from .checking import plain_fact
 from .lab import OUT_OF_TIME
-from .points import sums
-from .public_side import on_public_cases
+from .naming import on_public_cases
 from .recognized import mistakes, same_answers
-from .results import CheckResult, Judged, first_failure, is_wrong
+from .results import CheckResult, Judged, first_failure, is_wrong, sums
 from .scoring import judged_on, results_on
 from .verdict import Status, Verdict
-from .where import where_mistakes_are
+from .where import line_of_mistakes
 
 SHORTEST = 90  # the fewest characters that a long place to look at leaves to the problem
 Told = tuple[str, int | None]  # a message, and the line of the fault
@@ -156,7 +155,7 @@ def told(judged: Judged, status: Status) -> Told:
     said = finding.message
     if then:
         said = f"{whole(said, max(SHORTEST, LONGEST_MESSAGE - len(then) - 1))} {then}"
-    beside = [clause for clause in clauses_beside(judged) if clause not in said]
+    beside = [one for one in clauses_beside(judged) if one.lower() not in said.lower()]
     line = line and answer.attempt.source.line_in_cell(line)
     return " ".join(filter(None, (said, sentences(*beside)))), line
 
@@ -215,7 +214,7 @@ def says_all(judged: Judged) -> bool:
     if len(mistakes(answer)) != 1 or judged.earlier:
         return False
     _, faulty_line = plain_fact(answer) or (None, None)
-    return faulty_line is None and where_mistakes_are(answer) is not None
+    return faulty_line is None and line_of_mistakes(answer) is not None
 
 
 @once
@@ -233,8 +232,7 @@ def place_of(answer: Answer, status: Status, finding: Finding) -> tuple[int | No
     """
     diagnosis = finding.diagnosis
     if mistakes(answer):
-        found = where_mistakes_are(answer)
-        return found.line if found else line_that_failed(answer, finding), ""
+        return line_of_mistakes(answer) or line_that_failed(answer, finding), ""
     if status == Status.NOT_ATTEMPTED:
         return diagnosis.line if diagnosis.id == "still_raises" else None, ""
     found = None if finding.fact_line else finding.find_where()

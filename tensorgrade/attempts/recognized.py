@@ -18,7 +18,7 @@ from ..recognition.fingerprints import (
 from ..recognition.imprints import Imprint
 from ..recognition.signatures import UNSEEN, only_squeezed
 from .attempt import Answer, once, ran
-from .public_side import on_public_cases
+from .naming import on_public_cases
 from .results import CheckResult
 from .side import MOST_SHOWN, MOST_TRIES, explaining
 

@@ -6,6 +6,8 @@ from enum import Enum, StrEnum, auto
 from ..judging.diagnosis import Earlier, Finding
 from .attempt import Answer
 
+LEAST_TELLING = 9  # larger than any `telling` of a finding
+
 
 class Rule(Enum):
     """The reason why a check does not earn exactly its own points (docs/explanation/points.md)."""
@@ -45,6 +47,12 @@ class CheckResult:
         if self.earned_points is not None:
             return self.earned_points
         return self.points if self.passed else 0.0
+
+    @property
+    def telling(self) -> int:
+        """A sort key that puts the most informative failed checks first, and facts last."""
+        told = self.finding.telling if self.finding else 0
+        return LEAST_TELLING if self.beside else told
 
     @property
     def is_to_do(self) -> bool:
@@ -91,6 +99,11 @@ class Judged:
         return state_of(self.checks)
 
 
+def sums(checks: list[CheckResult]) -> tuple[float, float]:
+    """Return the points that the checks of an exercise earn, and the points that they are worth."""
+    return sum(check.earned for check in checks), sum(check.points for check in checks)
+
+
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
     """Return the failed check to report: the most informative one that found something wrong.
 
@@ -99,24 +112,13 @@ def first_failure(results: list[CheckResult]) -> CheckResult | None:
     """
     failed = [result for result in results if not result.passed]
     wrong = [result for result in failed if not result.is_to_do]
-    return min(wrong, key=how_telling, default=next(iter(failed), None))
-
-
-LEAST_TELLING = 9  # larger than any `telling` of a finding
-
-
-def how_telling(result: CheckResult) -> int:
-    """Return a sort key that puts the most informative failed checks first, and facts last."""
-    if result.beside:
-        return LEAST_TELLING
-    return result.finding.telling if result.finding else 0
+    return min(wrong, key=lambda one: one.telling, default=next(iter(failed), None))
 
 
 def is_wrong(results: list[CheckResult]) -> bool:
     """Return True unless the exercise is unwritten, or only its repair is too large.
 
-    Callers ask only about exercises without
-    full points.
+    Callers ask only about exercises without full points.
     """
     failed = [result for result in results if not result.passed]
     right = failed and all(result.of_size for result in failed)

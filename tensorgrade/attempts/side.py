@@ -13,12 +13,11 @@ from functools import cache, cached_property
 from itertools import chain, combinations, permutations
 from pathlib import Path
 
-from ..exchange.cases import Case
 from ..exchange.observation import Outcome
 from ..exchange.references import References, Seen
 from ..exchange.stored import read_part
-from ..judging.course_checks import CourseChecks
-from ..judging.own_names import in_names_of_stub
+from ..judging.checks import CourseChecks
+from ..judging.names import in_names_of_stub
 from ..recognition.edits import EditError, Edits, make
 from ..recognition.fingerprints import (
     Fingerprint,
@@ -80,9 +79,8 @@ class Pairs:
 
     prints: the fingerprints that learners have. sources: by exercise. own: the course's own
     signatures. solution: returns a version of the solution as a program. lab: runs it in this
-    process. made_imprints: cached imprints of the solution with mistakes, because similar answers
-    try the same ones. Each entry also holds its case. While that is alive, no other object has its
-    id().
+    process. made_imprints: cached imprints of the solution with mistakes on a case, because similar
+    answers try the same ones.
     """
 
     prints: Fingerprints
@@ -90,7 +88,7 @@ class Pairs:
     own: dict[str, Signature]
     solution: Callable[[str], Program]
     lab: Lab
-    made_imprints: dict[tuple[Names, int], tuple[Case, Imprint]] = field(default_factory=dict)
+    made_imprints: dict[tuple[Names, str], Imprint] = field(default_factory=dict)
 
     def stored(self, exercise: str, run: Callable[[], list[Seen]]) -> list[Names]:
         """Return the pairs of mistakes that give the same results on all public cases.
@@ -139,16 +137,16 @@ class Pairs:
     def made_imprint(self, names: Names, program: Program, seen: Seen) -> Imprint:
         """Return the imprint of the solution with these mistakes on a case, as it is stored."""
         case, expected, _ = seen
-        key = names, id(case)
+        key = names, case.id
         if key in self.made_imprints:
-            return self.made_imprints[key][1]
+            return self.made_imprints[key]
         (made,) = [expected] if case.signature in UNSEEN else self.lab.run(program, [case])
         made = in_names_of_stub(expected, made, {})
         found = as_stored(imprint(case, expected, made, self.own))
         if made.status == Outcome.ANSWERED:  # the time left differs from one answer to the next
             if len(self.made_imprints) >= MOST_IMPRINTS:
                 self.made_imprints.clear()
-            self.made_imprints[key] = case, found
+            self.made_imprints[key] = found
         return found
 
 

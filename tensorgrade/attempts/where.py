@@ -6,16 +6,16 @@ The cases run in a process that has seen no hidden case, so a line says nothing 
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 
-from ..exchange.cases import Case, spoken_shape
-from ..exchange.observation import Observation, Outcome
+from ..exchange.cases import Case
+from ..exchange.observation import Observation, Outcome, strings
 from ..exchange.references import References, Seen
 from ..exchange.traces import read_trace
-from ..judging.own_names import own_name
+from ..judging.names import own_name
 from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, tells, where_wrong
 from ..recognition.edits import EditError
@@ -26,7 +26,6 @@ from .recognized import mistakes
 DEFINES = ("class ", "def ", "async ", "@")
 FEW = 2  # cases that show the line of a known mistake; each more costs 5 % of a submission's time
 Entry = tuple[Case, Observation]  # a case with the right result
-UnloadedWeights = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 
 
 @once
@@ -39,12 +38,15 @@ def where(answer: Answer, raised: bool) -> Where | None:
     public = answer.attempt.public
     if public is None or answer.attempt.loaded.status != Outcome.LOADED:
         return None
-    stages = in_order_of_interest(answer, public, raised)
+    stages = stages_on(answer, sorted(traced(answer, public), key=has_size_one))
+    # Weights that could not be loaded cause all other faults.
+    if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in stages):
+        stages.sort(key=lambda one: not without_weights(one.case, one.observed))
     innocent: set[int] = set()  # lines of other values in right results: they show another method
     for seen in stages:
         if unloaded := without_weights(seen.case, seen.observed):
             if made := line_making_one_of(answer, seen, unloaded):
-                return made
+                return Where(made)
             continue  # it ran with other weights, so its values show nothing
         error = seen.observed.error
         # If `raised` is False, a case with an error counts only if the error has no line.
@@ -59,27 +61,15 @@ def where(answer: Answer, raised: bool) -> Where | None:
             innocent |= compared.lines_of_other_values()
         elif found.line == 0 or (answer.is_own_line(found.line) and found.line not in innocent):
             return found
-    more = [(seen, name) for seen in stages for name in superfluous(seen.observed)]
-    return line_making(answer, *more[0], None) if more and not raised else None
+    told = (strings(one.observed.fact("load", "unexpected", default=[])) for one in stages)
+    unasked = dict.fromkeys(chain.from_iterable(told), False)
+    line = line_making_one_of(answer, stages[0], unasked) if unasked and not raised else 0
+    return Where(line) if line else None
 
 
-def in_order_of_interest(answer: Answer, public: References, raised: bool) -> list[Seen]:
-    """Return the results of the cases whose values are traced.
-
-    Cases whose weights could not be loaded come first, because that causes all other faults. If
-    `raised`, they do so only if a weight has a wrong shape. Cases that pass the integer 1 come
-    last, because a wrong reshape may change nothing there.
-    """
-    entries = sorted(traced(answer, public), key=lambda entry: has_size_one(entry[0]))
-    seen = stages_on(answer, entries)
-    if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in seen):
-        seen.sort(key=lambda one: not without_weights(one.case, one.observed))
-    return seen
-
-
-def has_size_one(case: Case) -> bool:
-    """Return True if a step of a case passes the integer 1 for an argument."""
-    passed = (step.arguments.values() for step in case.steps)
+def has_size_one(entry: Entry) -> bool:
+    """Return True if a case passes the integer 1: there, a wrong reshape may change nothing."""
+    passed = (step.arguments.values() for step in entry[0].steps)
     return any(type(value) is int and value == 1 for values in passed for value in values)
 
 
@@ -116,7 +106,7 @@ class Made:
 
 
 @once
-def where_mistakes_are(answer: Answer) -> Where | None:
+def line_of_mistakes(answer: Answer) -> int | None:
     """Return the line of the recognized mistakes; None if it is not certain.
 
     That is the line that makes the same attribute in `__init__`, or that computes the same wrong
@@ -130,14 +120,13 @@ def where_mistakes_are(answer: Answer) -> Where | None:
     if made is None:
         return None
     if line := line_making_the_same(answer, made):
-        return Where(line)
+        return line
     both = zip(stages_on(answer, entries), made.seen, strict=True)
     lines = Counter(line_on(answer, *pair, made.edited, public) for pair in both)
     del lines[0]
     if lines:  # simple cases, such as with size 1, may mislead
-        return Where(max(lines, key=lambda line: (lines[line], -line)))
-    line = line_with_the_same_code(answer, made)
-    return Where(line) if line else None
+        return max(lines, key=lambda line: (lines[line], -line))
+    return line_with_the_same_code(answer, made)
 
 
 def telling_cases(answer: Answer, names: Names, public: References) -> list[Entry]:
@@ -197,8 +186,7 @@ def line_on(
         same = other and other.type == error.type and other.line in edited
         return line if same and answer.is_own_line(line) else 0
     if unloaded := without_weights(seen.case, seen.observed):
-        making = line_making_one_of(answer, seen, unloaded)
-        return making.line if making else 0
+        return line_making_one_of(answer, seen, unloaded)
     if [line for _, line in lines_of_changes(theirs.observed) if line in edited]:
         changes = lines_of_changes(seen.observed)  # the mistake is to overwrite an input
         return next((line for _, line in changes if answer.is_own_line(line)), 0)
@@ -226,88 +214,52 @@ def wrong_values(seen: Seen, edited: frozenset[int], public: References) -> list
 def line_making_the_same(answer: Answer, made: Made) -> int:
     """Return the line of `__init__` that assigns an attribute as an edited line does; or 0."""
     own, lines = answer.attempt.submitted, counted_lines(answer)
-    found = (own.making(f"self.{name}", lines) for name in attributes(made))
-    return next((line for line in found if own.is_making(line)), 0)
-
-
-def attributes(made: Made) -> Iterator[str]:
-    """Yield the attributes of `self` that edited lines of `__init__` assign."""
     for line in sorted(made.edited):
         target = re.match(r"\s*self\.(\w+)\s*[=:]", made.text.code(line))
         if target and made.text.is_making(line):
-            yield target[1]
+            found = own.making(f"self.{target[1]}", lines)
+            if own.is_making(found):
+                return found
+    return 0
 
 
-def line_with_the_same_code(answer: Answer, made: Made) -> int:
-    """Return the only line of the learner's definition with the code of an edited line; or 0."""
+def line_with_the_same_code(answer: Answer, made: Made) -> int | None:
+    """Return the only line of the learner's definition with the code of an edited line."""
     own = answer.attempt.submitted
     texts = {made.text.code(line).strip() for line in made.edited} - {""}
     found = [line for line in counted_lines(answer) if own.code(line).strip() in texts]
-    return found[0] if len(found) == 1 else 0
+    return found[0] if len(found) == 1 else None
 
 
 # --- weights that could not be loaded ---------------------------------------------------------
 
 
-def without_weights(case: Case, seen: Observation) -> UnloadedWeights:
-    """Return the parameters that could not receive a case's weights, with the learner's shapes.
+def without_weights(case: Case, seen: Observation) -> dict[str, bool]:
+    """Return the parameters that could not receive a case's weights; True for a wrong shape.
 
-    The shape is None if the parameter is missing or shared with another one.
+    Others are missing, or shared with another one.
     """
     misshapen: dict = seen.fact("load", "misshapen", default={})
     missing: list = seen.fact("load", "missing", default=[])
-    told: UnloadedWeights = [
-        (name, shape)
-        for name, shape in misshapen.items()
-        if isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
-    ]
-    told += [(name, None) for name in missing if isinstance(name, str)]
     tied: dict = seen.fact("load", "tied", default={})
-    told += [(name, None) for name in list(tied)[:1] if isinstance(name, str)]
-    return [one for one in told if one[0] in case.weights]
+    told = dict.fromkeys(misshapen, True)
+    told |= dict.fromkeys([*strings(missing), *[*tied][:1]], False)
+    asked = case.weights
+    return {name: wrong for name, wrong in told.items() if name in asked}
 
 
-def superfluous(seen: Observation) -> list[str]:
-    """Return the parameters that nobody asked for."""
-    unexpected: list = seen.fact("load", "unexpected", default=[])
-    return [name for name in unexpected if isinstance(name, str)]
+def line_making_one_of(answer: Answer, seen: Seen, unloaded: dict[str, bool]) -> int:
+    """Return the line that creates a part with a weight of a wrong shape; 0 if none is found.
 
-
-def line_making_one_of(answer: Answer, seen: Seen, unloaded: UnloadedWeights) -> Where | None:
-    """Return the line that creates a part with a weight of a wrong shape.
-
-    If all shapes are right, return the line of the only part whose weights did not load; None if
-    there are several such parts.
+    If all shapes are right, return the line of the only part whose weights did not load.
     """
-    parts = {name.partition(".")[0] for name, _ in unloaded}
-    misshapen = [one for one in unloaded if one[1] is not None]
-    chosen = misshapen or (unloaded if len(parts) == 1 else [])
-    return line_making(answer, seen, *chosen[0]) if chosen else None
-
-
-def line_making(
-    answer: Answer, seen: Seen, parameter: str, shape: list[int] | None
-) -> Where | None:
-    """Return the line that creates the part of the module that holds a parameter.
-
-    shape: the learner's shape, if it is wrong; None if the parameter is missing or unexpected.
-    """
-    own = own_name(parameter, seen.observed)
-    owner, _, inner = own.partition(".")
-    line = answer.attempt.submitted.making(f"self.{owner}", counted_lines(answer))
-    if not line:
-        return None
-    place = answer.attempt.place(line)
-    if shape is None:
-        return Where(
-            line, f"{place.capitalize()} makes `{owner}`, whose weights are not the expected ones."
-        )
-    right = tuple(seen.case.tensors[seen.case.weights[parameter]].shape)
-    # A name deeper inside belongs to a class that may not be the learner's.
-    deep = sum(not word.isdigit() for word in inner.split(".")) > 1
-    what = "a weight in it" if deep else f"`{own}`" if inner else "it"
-    sizes = f"has shape {spoken_shape(shape)}; {spoken_shape(right)} is expected"
-    return Where(line, f"{place.capitalize()} makes `{owner}`: {what} {sizes}.")
+    parts = {name.partition(".")[0] for name in unloaded}
+    misshapen = [name for name, wrong in unloaded.items() if wrong]
+    chosen = misshapen or ([*unloaded] if len(parts) == 1 else [])
+    if not chosen:
+        return 0
+    owner = own_name(chosen[0], seen.observed).partition(".")[0]
+    return answer.attempt.submitted.making(f"self.{owner}", counted_lines(answer))
 
 
 def counted_lines(answer: Answer) -> list[int]:

@@ -26,7 +26,7 @@ from ..exchange.references import stored_form as stored_references
 from ..exchange.stored import read_part, store
 from ..exchange.stored_key import key_in
 from ..folders import keep_copy, original_of, write_file
-from ..judging.course_checks import FILE
+from ..judging.checks import FILE
 from ..processes import side_by_side
 from ..project import Project
 from ..recognition.fingerprints import mistakes_path

@@ -17,12 +17,11 @@ from ..course import Call, Chapter, CourseError, Exercise
 from ..exchange.cases import Case
 from ..exchange.text import LONGEST_MESSAGE
 from ..judging.checked import CheckedExercise
-from ..judging.checks import ENGINE_CHECKS
-from ..judging.course_checks import CourseChecks, load_checks
+from ..judging.checks import ENGINE_CHECKS, CourseChecks, load_checks
 from ..project import Project, error_at, syntax_of
 from ..recognition.edits import EditError, make
-from ..recognition.reaching import DEFINITIONS
 from ..recognition.signatures import signature_of
+from ..runner.syntax import DEFINITIONS
 from ..views.formulas import unknown_commands
 from . import cases_of
 from .lessons import BUG, REGION, bug_of, names_used

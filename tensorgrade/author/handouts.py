@@ -26,7 +26,7 @@ from ..cells import Cell
 from ..course import Chapter, CourseError
 from ..exchange.stored import refuse_missing, stored_path
 from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, write_file
-from ..judging.course_checks import FILE
+from ..judging.checks import FILE
 from ..project import Project
 from ..views.lessons import lessons_page
 from .lessons import PICTURE, given_code, lesson_of, right_code, stub_text

@@ -14,8 +14,9 @@ from ..attempts.attempt import MOST_CHANGED
 from ..cells import Cell, marked, read_lesson
 from ..course import Chapter, CourseError
 from ..project import Project
-from ..recognition.reaching import bound_by, reached
+from ..recognition.edits import reached
 from ..runner.facts import changes
+from ..runner.syntax import bound_names
 from ..views.formulas import in_plain_text
 
 REGION = re.compile(
@@ -122,7 +123,7 @@ def with_bug(source: str) -> str:
 
 def names_used(module: ast.Module, names: Collection[str]) -> set[str]:
     """Return the top-level names that definitions of a file need, with their own."""
-    return set().union(*map(bound_by, reached(module, names)))
+    return set().union(*map(bound_names, reached(module, names)))
 
 
 def bug_of(path: Path, exercise: str) -> str:

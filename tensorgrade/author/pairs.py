@@ -17,8 +17,8 @@ from ..folders import write_file
 from ..recognition.edits import EditError
 from ..recognition.fingerprints import (
     Fingerprint,
+    Known,
     facts_of,
-    in_values,
     matches,
     read_prints,
     stored_form,
@@ -87,7 +87,7 @@ def with_pairs(
     made and stored if they are asked for.
     """
     path, singles = recording.pairs_path, found.all[1:]
-    mistakes = [one.mistakes[0] for one in in_values(singles, recording.right)]
+    mistakes = [one.mistakes[0] for one in Known(recording.right, singles).changing]
     names = list(combinations(mistakes, 2))
     if not names:
         return singles, True

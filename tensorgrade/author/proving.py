@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from ..attempts.points import MOST
+from ..attempts.scoring import MOST
 from ..built import refuse_unbuilt
 from ..exchange.references import load_references
 from ..project import Project

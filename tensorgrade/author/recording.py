@@ -28,8 +28,8 @@ from ..exchange.references import References, Seen, case_to_json
 from ..exchange.stored import stored_path
 from ..exchange.traces import Trace, read_trace, with_stages
 from ..exchange.values import unjudged
-from ..judging.course_checks import FILE, CourseChecks, load_checks
-from ..judging.own_names import in_names_of_stub
+from ..judging.checks import FILE, CourseChecks, load_checks
+from ..judging.names import in_names_of_stub
 from ..judging.where import LARGEST
 from ..project import Project, parsed
 from ..recognition.edits import make

@@ -152,8 +152,8 @@ class Loaded(Tidy):
 
 
 @dataclass(frozen=True)
-class TextFacts:
-    """Facts about a learner's text, found before any of it runs. All are empty if it is unreadable.
+class Looked:
+    """A learner's text and facts about it, found before any of it runs; a reason if there is none.
 
     changes: by find-the-bug exercise, the number of parts of its syntax tree that differ from the
         given code.
@@ -168,12 +168,6 @@ class TextFacts:
     names: dict[str, list[str]] = field(default_factory=dict)
     idle: list[Line] = field(default_factory=list)
     early: list[Line] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Looked(TextFacts):
-    """What looking at a learner's files found: their text and facts, or the reason for no text."""
-
     source: Source = NO_TEXT
     reason: str = ""
 

@@ -23,7 +23,7 @@ def checked(told: object) -> Tree:
     """Return an untrusted tree unchanged, or STRANGE if no Packer writes such a one."""
     try:
         found = list(islice(trees_in(told, DEEPEST), MOST_PARTS + 1))
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, RuntimeError):  # a key without a tag, or a tree that is too deep
         return STRANGE
     characters = sum(len(one) for one in found if isinstance(one, str))
     return told if len(found) <= MOST_PARTS and characters <= MOST_TEXT else STRANGE

@@ -13,9 +13,9 @@ from pathlib import Path
 from random import Random
 
 from ..attempts.attempt import Answer, Attempt
+from ..attempts.checking import trace
 from ..attempts.lab import Lab
 from ..attempts.maker import AttemptMaker
-from ..attempts.public_side import trace
 from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
 from ..course import CourseError

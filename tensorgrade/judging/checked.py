@@ -11,18 +11,24 @@ from typing import NoReturn
 
 import torch
 
-from ..exchange.cases import Case, spoken
+from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..recognition.imprints import equals_an_input
-from .diagnosis import OF_GRADIENT, Diagnosis, Kind, Observations, PublicDiagnosis, Wrong
-from .errors import read_outside, why_it_ended, why_it_raised
+from .comparison import (
+    Disagreement,
+    ValueJudge,
+    disagreement,
+    problem_of,
+    returns_argument,
+    side_by_side,
+    where_they_differ,
+)
+from .diagnosis import OF_GRADIENT, Diagnosis, Kind, Observations, Wrong
+from .errors import JudgedAttempt, read_outside, why_it_ended, why_it_raised
+from .names import is_within, own_weight, result_name
 from .problems import came_instead, came_otherwise, lost_weights, result_problem, what_came
-from .protocols import JudgedAttempt
 from .remarks import nearly_right, remarks
-from .result_names import is_within, names_in_substitutes, own_weight, result_name
-from .tensor_comparison import Disagreement, disagreement, where_they_differ
-from .value_comparison import ValueJudge, problem_of, returns_argument, side_by_side
 
 # Names of problems, by the kind of a disagreement, and if it is a gradient's.
 NAMES = {
@@ -71,7 +77,7 @@ class CheckedExercise:
                 continue
             result = self.result(case, name, expected, observed)
             if is_handed_back(case, result) and not is_handed_back(case, expected.tensors[name]):
-                said = f"{result_name(self, name, case)} is just what was passed in"
+                said = f"{result_name(name, case, self.seen)} is just what was passed in"
                 self.wrong("values", said, case=case, actual=result)
             if is_constant(result) and not is_constant(expected.tensors[name]):
                 self.compare(case, name, expected.tensors[name], observed)
@@ -81,7 +87,7 @@ class CheckedExercise:
             if not judge.same_type(want, got):
                 self.compare_value(case, name, expected, observed, strict=False)
             if returns_argument(case, got) and not returns_argument(case, want):
-                said = f"{result_name(self, name, case)} is just what was passed in"
+                said = f"{result_name(name, case, self.seen)} is just what was passed in"
                 self.wrong("values", said, case=case)
 
     def result(
@@ -92,7 +98,7 @@ class CheckedExercise:
         if actual is not None and actual.shape == reference.shape:
             return actual
         kind = "absent" if actual is None else "shape"
-        problem = result_problem(self, kind, name, case, reference, observed)
+        problem = result_problem(kind, name, case, reference, observed, self.seen)
         problem_id = NAMES.get((kind, name.startswith("gradient.")), "")
         self.wrong(kind, problem, problem_id, case=case, actual=actual, expected=reference)
 
@@ -102,46 +108,25 @@ class CheckedExercise:
         gap = disagreement(actual, expected, self.attempt.tolerances)
         if gap is None:
             return
-        if lost := lost_weights(case, observed, names_in_substitutes(self)):
+        if lost := lost_weights(case, observed):
             self.wrong("fact", lost, case=case)
         whole, _, weight = name.partition(".")
         if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
             problem = (
-                f"{own_weight(self, weight)} is a plain tensor, not an nn.Parameter: an optimizer "
-                "does not find it, so it never learns"
+                f"`{own_weight(weight, self.seen)}` is a plain tensor, not an nn.Parameter: an "
+                "optimizer does not find it, so it never learns"
             )
             self.wrong("absent", problem, case=case, expected=expected)
         self.wrong(
             gap.kind,
-            result_problem(self, gap.kind, name, case, expected, observed),
+            result_problem(gap.kind, name, case, expected, observed, self.seen),
             NAMES.get((gap.kind, whole == "gradient"), ""),
             case=case,
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
-            observe=partial(self.observations, case, name, gap, expected, actual),
+            observe=partial(observations, case, gap, expected, actual),
         )
-
-    def observations(
-        self,
-        case: Case,
-        name: str,
-        gap: Disagreement,
-        expected: torch.Tensor,
-        actual: torch.Tensor | None,
-    ) -> Observations:
-        """Return remarks on a result that disagrees with the reference, and where it does."""
-        elsewhere = [
-            (one.case, one.observed.tensors.get(name), one.expected.tensors[name])
-            for one in self.seen
-            if one.case is not case and name in one.expected.tensors
-        ]
-        said = remarks(case, actual, expected, elsewhere)
-        # A nearly right result differs everywhere, so places that are equal by chance show nothing.
-        near = actual is None or nearly_right(actual, expected) in said
-        if near or gap.differs is None or gap.kind == "nan":
-            return Observations(said)
-        return Observations(said, *where_they_differ(gap.differs))
 
     def compare_value(
         self, case: Case, name: str, expected: Observation, observed: Observation, strict: bool
@@ -154,13 +139,13 @@ class CheckedExercise:
         if gap is None:
             return
         if not gap.place and observed.value(name) is None:
-            came = came_instead(result_name(self, name, case), what_came(observed, name))
+            came = came_instead(result_name(name, case, self.seen), what_came(observed, name))
             self.wrong("values", came, case=case, texts=side_by_side(gap))
         if gap.tensors:
             self.compare(
                 case, gap.expected["tensor"], expected.tensors[gap.expected["tensor"]], observed
             )
-        what = f"`{name + gap.place}`" if gap.place else result_name(self, name, case)
+        what = f"`{name + gap.place}`" if gap.place else result_name(name, case, self.seen)
         self.wrong("values", problem_of(gap, what), case=case, texts=side_by_side(gap))
 
     def wrong(
@@ -181,25 +166,38 @@ class CheckedExercise:
         """Raise Wrong, with the expected values only if the case is public.
 
         kind: a value of Kind. problem: a clause. id, about, forbidden: see Diagnosis. differs: a
-        mask of the wrong places. texts: see PublicDiagnosis. observe: returns remarks on the
+        mask of the wrong places. texts: see Diagnosis. observe: returns remarks on the
         result; called only if a message needs them.
         """
         outside = read_outside(self.attempt.loaded, self.name, case)
-        hidden = self.attempt.references.hidden
+        if self.attempt.references.hidden:
+            expected = differs = texts = None
         told = Diagnosis(
             Kind(kind),
             problem,
-            partial(spoken, case, hidden),
             id,
             case.name,
             actual,
             about=about,
             forbidden=forbidden,
             observe=lambda: observe().after(outside),
+            expected=expected,
+            differs=differs,
+            texts=texts,
         )
-        if hidden:
-            raise Wrong(told)
-        raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs, texts=texts))
+        raise Wrong(told)
+
+
+def observations(
+    case: Case, gap: Disagreement, expected: torch.Tensor, actual: torch.Tensor | None
+) -> Observations:
+    """Return remarks on a result that disagrees with the reference, and where it does."""
+    said = remarks(case, actual, expected)
+    # A nearly right result differs everywhere, so places that are equal by chance show nothing.
+    near = actual is None or nearly_right(actual, expected) in said
+    if near or gap.differs is None or gap.kind == "nan":
+        return Observations(said)
+    return Observations(said, *where_they_differ(gap.differs))
 
 
 def is_handed_back(case: Case, result: torch.Tensor) -> bool:

@@ -1,8 +1,6 @@
 """The report on a failed check: its diagnosis, and the finding that joins everything to say.
 
-`Diagnosis` holds everything that may be shown on hidden cases: shapes, places, names of mistakes
-and the learner's own values. `PublicDiagnosis` adds the expected values, and is made only for
-public cases. So the type protects the expected values, and renderers do not have to.
+On hidden cases, a diagnosis has no expected values, so renderers cannot show any.
 """
 
 from collections.abc import Callable
@@ -50,19 +48,21 @@ class Observations(NamedTuple):
 class Diagnosis:
     """The reason why one check failed, in words that a learner understands.
 
-    problem: what is wrong, in a clause. describe_call: returns the call in words, with shapes. id:
-    the name of the problem; the kind if nothing asks for it. case: the name of the case. actual:
-    the learner's own result. error: the error of the learner's code. about: the name of the
-    argument that the problem is about. line: the place of the fault, if it is known. share: at
-    least this share of the exercise's points is lost; 0 if only the check's own points are.
-    forbidden: names that the exercise rules out and this code uses. call: the forbidden code on
-    that line. observe: returns remarks on the result. The two functions are called only if a reader
-    sees what they return.
+    problem: what is wrong, in a clause. id: the name of the problem; the kind if nothing asks for
+    it. case: the name of the case. actual: the learner's own result. error: the error of the
+    learner's code. about: the name of the argument that the problem is about. line: the place of
+    the fault, if it is known. share: at least this share of the exercise's points is lost; 0 if
+    only the check's own points are. forbidden: names that the exercise rules out and this code
+    uses. call: the forbidden code on that line. observe: returns remarks on the result; called only
+    if a reader sees them.
+
+    Of public cases only: expected: the right result. differs: a mask of the wrong places, if there
+    are some. texts: for values that are not tensors, the expected and the learner's value around
+    their first difference.
     """
 
     kind: Kind
     problem: str
-    describe_call: Callable[[], str] = str
     id: str = ""
     case: str = ""
     actual: torch.Tensor | None = None
@@ -73,34 +73,14 @@ class Diagnosis:
     forbidden: frozenset[str] = frozenset()
     call: str = ""
     observe: Callable[[], Observations] = Observations
-
-    @property
-    def name(self) -> str:
-        """The name of the problem."""
-        return self.id or str(self.kind)
-
-    @property
-    def called(self) -> str:
-        """The call in words, with shapes."""
-        return self.describe_call()
+    expected: torch.Tensor | None = None
+    differs: torch.Tensor | None = None
+    texts: tuple[str, str] | None = None
 
     @cached_property
     def observations(self) -> Observations:
         """The remarks on the result, computed once."""
         return self.observe()
-
-
-@dataclass(frozen=True)
-class PublicDiagnosis(Diagnosis):
-    """A diagnosis on a public case, with the expected values next to the learner's.
-
-    differs: a mask of the wrong places, if there are some. texts: for values that are not tensors,
-    the expected and the learner's value around their first difference.
-    """
-
-    expected: torch.Tensor | None = None
-    differs: torch.Tensor | None = None
-    texts: tuple[str, str] | None = None
 
 
 class Wrong(AssertionError):
@@ -145,19 +125,20 @@ class Step(NamedTuple):
 class Finding:
     """Everything to say about one failed check, joined once, for every view to render.
 
-    asks: the check's description. mistakes: messages of the recognized mistakes, by name. trace:
-    returns the shapes of the values in the call. It runs the call again, so it is used only if
-    shapes help. find_where: returns where values become wrong, if that is known; it
-    also runs cases again. said: returns the output of the code in the call, which runs
-    again. earlier: a wrong earlier exercise that is called here. blames: the name of one that is
-    the only cause. fact: a fault that the text shows and that is probably the cause, with its line
-    in fact_line. line: the line where the code fails, if it is known and may be shown. place:
-    returns what the learner calls a line.
+    asks: the check's description. mistakes: messages of the recognized mistakes, by name. called:
+    returns the call in words, with shapes. trace: returns the shapes of the values in the call. It
+    runs the call again, so it is used only if shapes help. find_where: returns where values become
+    wrong, if that is known; it also runs cases again. said: returns the output of the code in the
+    call, which runs again. earlier: a wrong earlier exercise that is called here. blames: the name
+    of one that is the only cause. fact: a fault that the text shows and that is probably the cause,
+    with its line in fact_line. line: the line where the code fails, if it is known and may be
+    shown. place: returns what the learner calls a line.
     """
 
     asks: str
     diagnosis: Diagnosis
     mistakes: dict[str, str] = field(default_factory=dict)
+    called: Callable[[], str] = str
     trace: Callable[[], list[Step]] = list
     find_where: Callable[[], Where | None] = lambda: None
     said: Callable[[], list[str]] = list

@@ -2,32 +2,58 @@
 
 import re
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
-from functools import partial
 from itertools import permutations
+from typing import Protocol
 
 import torch
-from torch import nn
 
-from ..exchange.cases import Case, spoken, spoken_shape
+from ..course import Chapter, Tolerance
+from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
+from ..exchange.references import References
 from ..exchange.text import code, joined, listed, short
 from .causes import no_module, usual_cause
 from .diagnosis import Diagnosis, Kind
-from .protocols import JudgedAttempt
+from .submitted_text import SubmittedText
 
 LONGEST_LINE = 90
 Place = Callable[[int], str]  # returns what the learner calls a line
 
 
+class JudgedAttempt(Protocol):
+    """The parts of an attempt (attempts/attempt.py) that judging reads. tolerances: by dtype."""
+
+    chapter: Chapter
+    references: References
+
+    @property
+    def loaded(self) -> Loaded: ...
+
+    @property
+    def tolerances(self) -> dict[str, Tolerance]: ...
+
+    @property
+    def submitted(self) -> SubmittedText:
+        """The learner's text."""
+
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """By exercise, the names in the learner's text that it does not define itself."""
+
+    def place(self, line: int) -> str:
+        """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""
+
+    def is_in_cell(self, line: int) -> bool:
+        """Return True if a line is in a cell of a notebook."""
+
+
 def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> Diagnosis:
     """Return the diagnosis for a case without a result."""
-    called = partial(spoken, case, attempt.references.hidden)
     status, error = observed.status, observed.error
     if status in (Outcome.TIMEOUT, Outcome.KILLED, Outcome.UNREACHED):
         problem = ended(status, error, attempt.place)
-        return Diagnosis(Kind(status), problem, called, case=case.name, error=error)
-    return Diagnosis(Kind.ERROR, attempt.loaded.reason, called, case=case.name)
+        return Diagnosis(Kind(status), problem, case=case.name, error=error)
+    return Diagnosis(Kind.ERROR, attempt.loaded.reason, case=case.name)
 
 
 def ended(status: Outcome, error: CaughtError | None = None, place: Place = str) -> str:
@@ -65,17 +91,16 @@ def why_it_raised(
     """Return the diagnosis for a case that ended in an error."""
     if error.missing:
         return missing(attempt, error.missing, case)
-    called = partial(spoken, case, attempt.references.hidden)
     if error.is_unwritten:
         problem, told = to_do(exercise, error)
-        return Diagnosis(Kind.TO_DO, problem, called, told, case=case.name, error=error)
+        return Diagnosis(Kind.TO_DO, problem, told, case=case.name, error=error)
     outside = read_outside(attempt.loaded, error.definition, case, error.source)
     lost = lost_name(error, attempt, case)
     there = outside or none_there(attempt, error, case) or sizes_there(error) or dtypes_there(error)
     problem = joined(raised(error, attempt.place), lost, there, lines_up(error))
     if is_of_another(error, exercise):
         problem = f"in `{error.definition}`, which it uses: {problem}"
-    return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
+    return Diagnosis(Kind.ERROR, problem, case=case.name, error=error)
 
 
 def is_of_another(error: CaughtError, exercise: str) -> bool:
@@ -199,20 +224,14 @@ def to_do(name: str, error: CaughtError) -> tuple[str, str]:
 
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
     """Return the diagnosis for a name that the file does not define, or could not define."""
-    called = partial(spoken, case, attempt.references.hidden)
     if error := attempt.loaded.failure_of(name):
         why = joined(raised(error, attempt.place), lost_name(error, attempt, case))
         problem = f"`{name}` could not be loaded: {why}"
-        return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
-    problem = f"there is no `{name}` in the file; {what_is_there(attempt.loaded.names)}"
-    return Diagnosis(Kind.MISSING, problem, called, case=case.name)
-
-
-def what_is_there(names: tuple[str, ...]) -> str:
-    """Return a clause on the names that a file defines."""
-    if not names:
-        return "it defines no function and no class, so there is nothing to grade"
-    return "it defines " + ", ".join(f"`{one}`" for one in names[:8])
+        return Diagnosis(Kind.ERROR, problem, case=case.name, error=error)
+    names = ", ".join(f"`{one}`" for one in attempt.loaded.names[:8])
+    there = names or "no function and no class, so there is nothing to grade"
+    problem = f"there is no `{name}` in the file; it defines {there}"
+    return Diagnosis(Kind.MISSING, problem, case=case.name)
 
 
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
@@ -224,7 +243,7 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
     lost = re.search(r"name '(\w+)' is not defined", error.text)
     if error.type != "NameError" or not lost:
         return ""
-    if failure := attempt.loaded.failure_of(lost[1]) or import_like(lost[1], attempt.loaded):
+    if failure := attempt.loaded.failure_of(lost[1]):
         return what_failed(failure, attempt.place)
     meant = known_elsewhere(lost[1], error, attempt) or other_name(lost[1], error)
     return meant or made_nowhere(attempt.is_in_cell(error.line or 0), is_of_class(case))
@@ -249,7 +268,7 @@ def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> st
     text, owner = attempt.submitted, attempt.submitted.class_around(error.line or 0)
     if any(text.makes(f"self.{name}", line) for line in owner):
         return f"`self.{name}` exists: is `self.` missing?"
-    if any(text.is_argument_of_init(name, line) for line in owner):
+    if owner and name in dict(attempt.loaded.parameters.get(error.definition, ())):
         return f"it is an argument of `__init__` only: store it there as `self.{name}`"
     if any(exercise.name == name for exercise in attempt.chapter.exercises):
         return "it is an exercise of this chapter that your file does not define"
@@ -282,48 +301,16 @@ def lost_attribute(error: CaughtError, there: Sequence[str] = ()) -> str:
 
     there: the names that the file defines.
     """
-    if close := of_torch(error.text):
-        return f"did you mean {' or '.join(f'`{one}`' for one in close)}?"
+    if error.meant:
+        return f"did you mean `{error.meant}`?"
     lost = re.search(r"'(\w+)' object has no attribute '(\w+)'", error.text)
     if not lost:
         return ""
     owner, name = lost.groups()
-    if error.meant:
-        return f"did you mean `{error.meant}`?"
     if name in there:
         return f"`{name}` is defined outside of the class: call it without `self.`"
     own = owner == error.definition and not name.startswith("_")
     return f"nothing before that line sets `self.{name}`" if own and not no_module(error) else ""
-
-
-def of_torch(text: str) -> tuple[str, ...]:
-    """Return the names in torch, one of its modules or a tensor that are similar to a missing one.
-
-    >>> of_torch("module 'torch' has no attribute 'matmull'")
-    ('matmul',)
-    >>> [of_torch(f"module 'torch.nn' has no attribute '{n}'") for n in ("modulelist", "relu")]
-    [('ModuleList',), ('ReLU', 'torch.relu')]
-    """
-    lost = re.match(r"(?:module )?'(torch|torch\.nn|torch\.nn\.functional|Tensor)' .*'(\w+)'", text)
-    if not lost or "no attribute" not in text:
-        return ()
-    places = {"torch": torch, "torch.nn": nn, "Tensor": torch.Tensor}
-    names = [name for name in dir(places.get(lost[1], nn.functional)) if name[0] != "_"]
-    if alike := [name for name in names if name.lower() == lost[2].lower()]:
-        there = lost[1] == "torch.nn" and hasattr(torch, lost[2])  # both a layer and a function
-        return (alike[0], f"torch.{lost[2]}") if there else (alike[0],)
-    if hasattr(nn, lost[2]) and lost[1] == "torch":
-        return (f"nn.{lost[2]}",)
-    return tuple(get_close_matches(lost[2], names, 1, 0.8))
-
-
-def import_like(name: str, loaded: Loaded) -> CaughtError | None:
-    """Return the error of a failed import of a similar name (`torhc` for `torch`), or None."""
-    for problem in loaded.problems:
-        failed = problem.error.source.startswith(("import ", "from "))
-        if failed and get_close_matches(name, problem.names, 1, 0.75):
-            return problem.error
-    return None
 
 
 def what_failed(error: CaughtError, place: Place) -> str:

@@ -1,40 +1,38 @@
 """Describe a result that is missing or differs from the reference, and weights that are lost."""
 
-from collections.abc import Collection
 from difflib import get_close_matches
 
 import torch
 
 from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import Observation, strings
+from ..exchange.references import Seen
 from ..exchange.text import code, joined
 from ..exchange.values import kind as kind_of_value
 from ..exchange.values import plain
 from ..exchange.values import shown as value_shown
 from ..recognition.signatures import is_squeezed
-from .own_names import own_name
-from .protocols import JudgedExercise
-from .result_names import holder_of, result_name
+from .names import own_name, result_name
 
 SEVERAL = "a tuple of several tensors"
 MOST_SHARED = 4  # parts with the same weights in one sentence
 
 
 def result_problem(
-    exercise: JudgedExercise,
     kind: str,
     name: str,
     case: Case,
     expected: torch.Tensor,
     observed: Observation,
+    seen: list[Seen],
 ) -> str:
     """Return a clause on a result that disagrees with the reference.
 
-    kind: the disagreement, such as `shape`; see Disagreement.
+    kind: the disagreement, such as `shape`; see Disagreement. seen: see `result_name`.
     """
-    what, actual = result_name(exercise, name, case), observed.tensors.get(name)
+    what, actual = result_name(name, case, seen), observed.tensors.get(name)
     if actual is None:
-        return missing_problem(exercise, name, case, observed)
+        return missing_problem(name, case, observed, seen)
     if kind == "shape":
         return wrong_shape(what, actual, expected)
     if kind == "nan":
@@ -56,32 +54,27 @@ def wrong_shape(what: str, actual: torch.Tensor, expected: torch.Tensor) -> str:
     return f"{what} has shape {spoken_shape(actual.shape)}; {asked} is expected{axis}"
 
 
-def missing_problem(exercise: JudgedExercise, name: str, case: Case, observed: Observation) -> str:
+def missing_problem(name: str, case: Case, observed: Observation, seen: list[Seen]) -> str:
     """Return a clause on the value that was returned instead of a tensor."""
     whole, _, part = name.partition(".")
     parent, _, place = name.rpartition(".")
     if place.isdigit() and parent in observed.tensors:
-        return came_instead(result_name(exercise, parent, case), "one tensor", SEVERAL)
+        return came_instead(result_name(parent, case, seen), "one tensor", SEVERAL)
     if place.isdigit() and "." in parent and parent in observed.values:
         came = what_came(observed, parent)
-        return came_instead(result_name(exercise, parent, case), came, SEVERAL)
+        return came_instead(result_name(parent, case, seen), came, SEVERAL)
     if part.isdigit() and whole in observed.values and name not in observed.values:
         came = what_came(observed, whole)
-        return came_instead(result_name(exercise, whole, case), came, SEVERAL)
+        return came_instead(result_name(whole, case, seen), came, SEVERAL)
     other = observed.values.get(name, {}).get("type", "NoneType") != "NoneType"
     parts = any(result.startswith(f"{name}.") for result in observed.tensors)
     asked = "one tensor" if (other and "." not in name) or parts else ""
-    return came_instead(result_name(exercise, name, case), what_came(observed, name), asked)
+    return came_instead(result_name(name, case, seen), what_came(observed, name), asked)
 
 
 def came_instead(what: str, came: str, asked: str = "") -> str:
     """Return that a result is not what is asked for. A question about it is not followed."""
     return f"{what} is {came}" + (f"; {asked} is expected" if asked and came[-1] != "?" else "")
-
-
-def several_tensors(count: int) -> str:
-    """Return what to call a list or tuple of tensors."""
-    return f"a tuple or list of {count} tensor" + "s" * (count > 1)
 
 
 def came_otherwise(name: str, observed: Observation) -> bool:
@@ -99,7 +92,7 @@ def what_came(observed: Observation, name: str) -> str:
         chain = "no chain of differentiable operations connects that tensor to the result"
         return f"missing: {chain}"
     if parts := sum(other.startswith(f"{name}.") for other in observed.tensors):
-        return several_tensors(parts)
+        return f"a tuple or list of {parts} tensor" + "s" * (parts > 1)
     value = observed.values.get(name) or observed.values.get(name.split(".")[0])
     if value is None:
         return "missing"
@@ -124,11 +117,10 @@ def keys_of(value: object) -> list[str]:
 # --- weights that could not be loaded ---------------------------------------------------------
 
 
-def lost_weights(case: Case, observed: Observation, insides: Collection[str] = ()) -> str:
+def lost_weights(case: Case, observed: Observation) -> str:
     """Return which parameter is missing or has another shape, and what exists instead.
 
-    Return "" if all weights were loaded. insides: names of parameters inside parts whose code the
-    learner has not seen.
+    Return "" if all weights were loaded.
     """
     missing = strings(observed.fact("load", "missing", default=[]))
     unexpected = [
@@ -138,49 +130,36 @@ def lost_weights(case: Case, observed: Observation, insides: Collection[str] = (
     if missing and not unexpected and (part := lost_part(case, missing)):
         return f"torch finds no parameters in `{part}`, so its weights could not be set"
     if missing:
-        return joined(no_weight(missing[0], insides), instead(missing[0], unexpected, insides))
+        lost = f"the module has no parameter `{missing[0]}`, so its values could not be set"
+        return joined(lost, instead(missing[0], unexpected))
     if tied := observed.fact("load", "tied", default={}):
-        shared = code(one_part_for_several(tied, insides)[:MOST_SHARED])
+        shared = code(one_part_for_several(tied)[:MOST_SHARED])
         return f"{shared} are one and the same object; each needs weights of its own"
     if misshapen:
         name, shape = next(iter(misshapen.items()))
-        return misshapen_weight(case, name, shape, insides, own_name(name, observed))
+        return misshapen_weight(case, name, shape, own_name(name, observed))
     return ""
 
 
-def no_weight(name: str, insides: Collection[str]) -> str:
-    """Return that a weight is missing, which may be inside a part that the learner has not seen."""
-    if part := holder_of(name, insides):
-        asks = f"does `{part}` get all the arguments that it needs?"
-        return f"a weight of `{part}` is missing ({asks})"
-    return f"the module has no parameter `{name}`, so its values could not be set"
-
-
-def one_part_for_several(tied: dict, insides: Collection[str]) -> list[str]:
+def one_part_for_several(tied: dict) -> list[str]:
     """Return the parts that share their weights, each once.
 
     tied: by parameter, the first parameter with the same tensor, as the learner's process reports.
     """
     pairs = [(str(first), str(name)) for name, first in tied.items()]
-    if holder := holder_of(pairs[0][0], insides):
-        holders = [holder, *(holder_of(name, insides) for _, name in pairs)]
-        return [*dict.fromkeys(filter(None, holders))]
     whole, _, inner = pairs[0][0].rpartition(".")
     also = [name.rpartition(".")[0] for _, name in pairs if name.rpartition(".")[2] == inner]
     parts = (whole, *also) if whole and all(also) else (pairs[0][0], *(name for _, name in pairs))
     return [*dict.fromkeys(parts)]
 
 
-def misshapen_weight(
-    case: Case, name: str, shape: object, insides: Collection[str], own: str
-) -> str:
+def misshapen_weight(case: Case, name: str, shape: object, own: str) -> str:
     """Return that a parameter has another shape than expected. own: the learner's name of it."""
-    part, keys = holder_of(name, insides), case.weights
-    which = f"the {'weight of' if part else 'parameter'} `{part or own}`"
-    asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else ""
+    keys = case.weights
+    asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else "another one"
     if not isinstance(shape, list):
-        return f"{which} does not have the expected shape{f' {asked}' if asked else ''}"
-    return f"{which} has shape {spoken_shape(shape)}; {asked or 'another one'} is expected"
+        return f"the parameter `{own}` does not have the expected shape"
+    return f"the parameter `{own}` has shape {spoken_shape(shape)}; {asked} is expected"
 
 
 def lost_part(case: Case, missing: list[str]) -> str:
@@ -196,17 +175,10 @@ def lost_part(case: Case, missing: list[str]) -> str:
     return ""
 
 
-def instead(name: str, unexpected: list[str], insides: Collection[str]) -> str:
+def instead(name: str, unexpected: list[str]) -> str:
     """Return a clause on the unexpected parameters that exist instead of a missing one, or "".
 
     It names the most similar one, or else the first few.
     """
     there = get_close_matches(name, unexpected, 1, 0.5) or unexpected[:6]
-    names = dict.fromkeys(weight_name(one, insides) for one in there)
-    return f"it has {', '.join(names)}" if there else ""
-
-
-def weight_name(name: str, insides: Collection[str]) -> str:
-    """Return what messages call a weight; inside a part that the learner has not seen, the part."""
-    part = holder_of(name, insides)
-    return f"a weight of `{part}`" if part else f"`{name}`"
+    return f"it has {', '.join(f'`{one}`' for one in there)}" if there else ""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from ..exchange.observation import CaughtError
 from ..exchange.text import printable
@@ -16,13 +16,6 @@ from ..exchange.text import printable
 TEXT = re.compile(r"""(["']).*?\1""")
 QUOTES = ('"""', "'''")
 TRIPLE = re.compile("|".join(QUOTES))
-OPEN, CLOSED = "([{", ")]}"
-MOST_LINES = 8  # lines of one statement that are read
-MOST_CUTS = 20  # matches that are examined, each together with the lines above it
-# Code that passes on only the numbers, so that no gradient flows back through it.
-CUTS = re.compile(
-    r"\b(no_grad|inference_mode|torch\.tensor)\(|\.(detach_?|item|tolist|numpy)\(\)|\.(data)\b"
-)
 ASSIGN = re.compile(r"(?<![=!<>])=(?!=)")
 
 
@@ -110,22 +103,6 @@ class SubmittedText:
                 return range(first, last)
         return range(first, len(self.lines) + 1)
 
-    def is_argument_of_init(self, name: str, line: int) -> bool:
-        """Return True if a line begins the definition of `__init__` with an argument."""
-        found = re.match(r"\s*def __init__\((.*)", self.statement(line))
-        return found is not None and name in re.findall(r"\w+", found[1])
-
-    def cuts(self, lines: Iterable[int]) -> list[tuple[int, str]]:
-        """Return (line, word) of code that stops gradients, except in `__init__`.
-
-        >>> SubmittedText("y = x.detach()  # no_grad").cuts([1])
-        [(1, 'detach')]
-        """
-        code = ((line, self.code(line)) for line in lines)
-        found = ((at, CUTS.search(text)) for at, text in code)
-        some = islice(((at, cut) for at, cut in found if cut), MOST_CUTS)
-        return [(at, cut[cut.lastindex or 0]) for at, cut in some if not self.is_making(at)]
-
     def using(self, names: Iterable[str], lines: Iterable[int]) -> tuple[int, str] | None:
         """Return (line, code) of the first use of a name as an attribute or by `getattr`, if any.
 
@@ -171,15 +148,6 @@ class SubmittedText:
         ends = (at for at in body if self.code(at).rstrip().endswith(":"))  # the signature
         above = (self.code(at).strip() for at in range(next(ends, line) + 1, line))
         return any(code and code != "super().__init__()" for code in above)
-
-    def statement(self, line: int) -> str:
-        """Return a line, together with the next lines while one of its brackets is open."""
-        text = self.code(line)
-        for at in range(line + 1, line + MOST_LINES):
-            if sum(map(text.count, OPEN)) <= sum(map(text.count, CLOSED)):
-                break
-            text += f" {self.code(at).strip()}"
-        return text
 
     def making(self, word: str, lines: Iterable[int]) -> int:
         """Return the only one of some lines that assigns to a name; 0 for none or several."""

@@ -32,6 +32,7 @@ from .kit import Kit
 
 WAITS = (1, 3, 7, 21)  # days until a mistake comes back, if it was found never, once, twice, …
 AT_ONCE, SECONDS = 10, 30  # edits in a request; seconds to search for one mistake
+SECONDS_OF_REQUEST = 0.2  # of processor time
 ODD = re.compile(r"--|-0\b(?!\.)|\.bool\(\)")  # edits write this, and learners hardly do
 NOTHING_NAMED = (
     "No mistake of yours has been named yet, so there is nothing to review. `tensorgrade watch` "
@@ -183,7 +184,8 @@ class Review:
             if time.monotonic() > until:
                 break
             codes = [edit.code for edit in made[first : first + AT_ONCE]]
-            results = attempt.lab.tried_definitions(attempt.program, case, codes)
+            told = {"definitions": codes, "seconds": SECONDS_OF_REQUEST}
+            results = attempt.lab.tried(attempt.program, case, told)
             for edited, seen in zip(codes, results, strict=False):
                 code = own_code(edited, exercise)
                 odd = len(ODD.findall(code)) > len(ODD.findall(own))

@@ -1,12 +1,15 @@
-"""Edits that put a known mistake into a solution: each replaces one piece of its text.
+"""The text of a solution: put a known mistake into it, and find what a definition needs.
 
-Edits of different pieces can be combined, which gives two mistakes at once.
+An edit replaces one piece of the text. Edits of different pieces can be combined, which gives two
+mistakes at once.
 """
 
 import ast
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+
+from ..runner.syntax import bound_names
 
 REGION = re.compile(r"(### BEGIN SOLUTION.*?### END SOLUTION)", re.DOTALL)
 
@@ -81,3 +84,31 @@ def place_of(source: str, name: str) -> tuple[int, int]:
                 last += 1
             return node.lineno - 1, last
     raise EditError(f"the solution defines no {name}")
+
+
+# --- what a definition needs ------------------------------------------------------------------
+
+
+def reached(module: ast.Module, roots: Iterable[str]) -> list[ast.stmt]:
+    """Return the statements that bind these names, and all statements that they use in turn.
+
+    The order is that of the file.
+
+    >>> text = "import math\\na = 1\\nb = 2\\ndef f():\\n    return a + math.pi"
+    >>> [ast.unparse(statement) for statement in reached(ast.parse(text), ["f"])][:2]
+    ['import math', 'a = 1']
+    """
+    bound = {one: {*bound_names(one)} for one in module.body}
+    wanted, found, more = set(roots), set[ast.stmt](), True
+    while more:
+        new = [one for one in module.body if one not in found and bound[one] & wanted]
+        found.update(new)
+        wanted = wanted.union(*map(used_by, new))
+        more = bool(new)
+    return [statement for statement in module.body if statement in found]
+
+
+@lru_cache(maxsize=10_000)
+def used_by(statement: ast.stmt) -> set[str]:
+    """Return all names in a statement."""
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}

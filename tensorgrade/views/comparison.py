@@ -14,7 +14,7 @@ from rich.style import Style
 from rich.text import Text
 
 from ..exchange.cases import spoken_shape
-from ..judging.diagnosis import PublicDiagnosis
+from ..judging.diagnosis import Diagnosis
 
 # Backgrounds from small to large values.
 ABOVE = ("grey93", "light_sky_blue1", "sky_blue2", "dodger_blue2", "blue3")
@@ -29,7 +29,7 @@ LEGEND = f"{DIFFERS}; blue is above 0, orange below; a stronger colour is a larg
 WIDE = 200  # characters of two blocks on a page, which can be moved sideways
 
 
-def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Text]:
+def comparison(diagnosis: Diagnosis, width: int, colour: bool) -> list[Text]:
     """Return both texts or shapes if they differ; otherwise both blocks, as wide as fits."""
     pair = pair_in(diagnosis)
     if pair is None:
@@ -42,7 +42,7 @@ def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Tex
     return [*lines, Text(f"{index} of each; {legend}" if index else legend, "dim")]
 
 
-def on_page(diagnosis: PublicDiagnosis) -> Markup | None:
+def on_page(diagnosis: Diagnosis) -> Markup | None:
     """Return both blocks as HTML; None if there are none."""
     if pair_in(diagnosis) is None:
         return None
@@ -54,7 +54,7 @@ def on_page(diagnosis: PublicDiagnosis) -> Markup | None:
     return Markup(console.export_html(inline_styles=True, code_format="<pre>{code}</pre>"))
 
 
-def pair_in(diagnosis: PublicDiagnosis) -> tuple[torch.Tensor, torch.Tensor] | None:
+def pair_in(diagnosis: Diagnosis) -> tuple[torch.Tensor, torch.Tensor] | None:
     """Return the expected and the actual tensor if they have the same shape; None otherwise."""
     expected, actual = diagnosis.expected, diagnosis.actual
     if diagnosis.texts or expected is None or actual is None:
@@ -170,7 +170,7 @@ def number(value: bool | int | float, digits: int = 3) -> str:
     return f"{value:.{digits - 1 if abs(value) < 10 else max(0, digits - 2)}f}"
 
 
-def labelled(diagnosis: PublicDiagnosis) -> list[tuple[str, str]]:
+def labelled(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """Return the differing texts or shapes with their labels; nothing if only values differ."""
     if diagnosis.texts:
         both = diagnosis.texts
@@ -181,7 +181,7 @@ def labelled(diagnosis: PublicDiagnosis) -> list[tuple[str, str]]:
     return list(zip(("expected", "yours"), both, strict=True))
 
 
-def differences(diagnosis: PublicDiagnosis) -> torch.Tensor:
+def differences(diagnosis: Diagnosis) -> torch.Tensor:
     """Return a mask of the entries that differ, of two tensors with the same shape."""
     if diagnosis.differs is not None:
         return diagnosis.differs
@@ -189,7 +189,7 @@ def differences(diagnosis: PublicDiagnosis) -> torch.Tensor:
     return torch.ne(diagnosis.expected, diagnosis.actual)
 
 
-def in_sentences(diagnosis: PublicDiagnosis) -> list[str]:
+def in_sentences(diagnosis: Diagnosis) -> list[str]:
     """Return the comparison as sentences: both shapes, or the first entries that differ."""
     pair = pair_in(diagnosis)
     if pair is None:

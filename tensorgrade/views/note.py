@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ..exchange.cases import spoken_shape
 from ..exchange.text import joined, sentence
-from ..judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Step
+from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
 from ..judging.where import Where
 from .comparison import comparison, in_sentences, labelled, on_page
 
@@ -37,8 +37,6 @@ class Note:
 
     def __init__(self, finding: Finding | None, path: str = "", line: int | None = None):
         self.finding, self.path, self.first_line = finding or OF_THE_TEST, path, line
-        diagnosis = self.finding.diagnosis
-        self.public = diagnosis if isinstance(diagnosis, PublicDiagnosis) else None
 
     def __str__(self) -> str:
         """Return the note in sentences, in lines of WIDTH characters."""
@@ -96,18 +94,19 @@ class Note:
         if self.finding.mistakes:
             _, where, count = diagnosis.observations
             problem = joined(diagnosis.problem, where or count)
-        told = (("checked", self.finding.asks), ("called", diagnosis.called), ("problem", problem))
+        finding = self.finding
+        told = (("checked", finding.asks), ("called", finding.called()), ("problem", problem))
         return [(label, text) for label, text in told if text]
 
     @property
     def labelled(self) -> list[tuple[str, str]]:
         """The expected and the actual text or shape with their labels; empty if values differ."""
-        return labelled(self.public) if self.public else []
+        return labelled(self.finding.diagnosis)
 
     @property
     def values(self) -> Markup | None:
         """The expected and the actual values as HTML; None if there are none to compare."""
-        return on_page(self.public) if self.public else None
+        return on_page(self.finding.diagnosis)
 
     @cached_property
     def shapes(self) -> list[str]:
@@ -140,12 +139,10 @@ class Note:
 
     def lines(self, width: int, colour: bool = False, plain: bool = False) -> list[Text]:
         """Return the note, with a blank line before each section. plain: without drawings."""
+        diagnosis = self.finding.diagnosis
         where = [Text(self.where, "cyan")] if self.where else []
-        compared: list[Text] = []
-        if self.public and plain:
-            compared = [Text(one) for one in in_sentences(self.public)]
-        elif self.public:
-            compared = comparison(self.public, width, colour)
+        drawn = comparison(diagnosis, width, colour)
+        compared = [Text(one) for one in in_sentences(diagnosis)] if plain else drawn
         thoughts = [Text(f"- {text}") for text in self.thoughts]
         facts = [
             Text.assemble((f"{label:<{LABEL}} ", "dim"), text) for label, text in self.evidence

@@ -1,6 +1,7 @@
 """An exercise that is not started is recognized by its text, so that few of its cases run."""
 
-from tensorgrade.attempts.not_started import not_begun
+from tensorgrade.attempts.lab import is_not_begun
+from tensorgrade.exchange.observation import CaughtError
 
 RAISES = "    raise NotImplementedError\n"
 MADE = "class F(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -28,8 +29,11 @@ BEGUN = [
 ]
 
 
+TO_DO = CaughtError("NotImplementedError", source=RAISES.strip(), definition="F")
+
+
 def test_only_what_raises_before_all_else_is_not_begun():
     for text in NOT_BEGUN:
-        assert not_begun(text) == {"F"}, text
+        assert is_not_begun(TO_DO, "F", text), text
     for text in BEGUN:
-        assert not_begun(text) == set(), text
+        assert not is_not_begun(TO_DO, "F", text), text

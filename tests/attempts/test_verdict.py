@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts import checking, pipeline, points
+from tensorgrade.attempts import checking, pipeline, scoring
 from tensorgrade.attempts.results import CheckResult, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE, sentence
@@ -73,7 +73,7 @@ def test_the_first_check_that_tells_what_is_wrong_speaks():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module, lost",
-    [(checking, "where"), (points, "is_only_squeezed"), (pipeline, "told")],
+    [(checking, "where"), (scoring, "is_only_squeezed"), (pipeline, "told")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(judge, monkeypatch, caplog, module, lost):
     """A fault of ours there takes no points, of that exercise or of another one."""

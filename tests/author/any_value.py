@@ -7,7 +7,7 @@ from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.naming import answer_to
 from tensorgrade.attempts.side import Side
 from tensorgrade.author.mistakes import known
-from tensorgrade.judging.course_checks import load_checks
+from tensorgrade.judging.checks import load_checks
 from tensorgrade.judging.diagnosis import Diagnosis, Wrong
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints

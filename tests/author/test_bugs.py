@@ -7,8 +7,8 @@ import nbformat
 import pytest
 
 from tensorgrade.attempts.attempt import MOST_CHANGED
-from tensorgrade.attempts.points import repaired
 from tensorgrade.attempts.results import CheckResult
+from tensorgrade.attempts.scoring import repaired
 from tensorgrade.author.proving import unnoticed_bugs
 from tensorgrade.project import Project
 

@@ -31,7 +31,7 @@ from tensorgrade.exchange.stored import store, stored_path
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.traces import Trace, read_trace
 from tensorgrade.exchange.values import plain, shown, sized
-from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
+from tensorgrade.judging.comparison import ValueJudge, side_by_side
 from tensorgrade.runner.step import Step
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 from tensorgrade.runner.wire import BadMessage, pack, receive, serialized, unpack
@@ -205,6 +205,7 @@ def test_any_reply(parts, loaded, tries):
 
 @given(TREES, TREES)
 @example({"bytes": ""}, [{"bytes": "6162"}])
+@example(None, {"dict": [[{}, None]]})
 @example({"tensor": "nowhere"}, [{"tensor": "x0"}])
 def test_any_tree(told, other):
     """Values with any tags in any places become trees, or something else that is never right."""

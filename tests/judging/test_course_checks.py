@@ -7,7 +7,7 @@ from tensorgrade.author import call
 from tensorgrade.course import CourseError
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import Observation
-from tensorgrade.judging.course_checks import load_checks
+from tensorgrade.judging.checks import load_checks
 from tensorgrade.recognition.signatures import imprint
 
 CHECK = "from tensorgrade import check\n@check\ndef {}(exercise): ...\n"

@@ -5,7 +5,7 @@ An error while judging would end the grading of a whole class.
 
 import itertools
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 import torch
@@ -22,7 +22,6 @@ from tensorgrade.exchange.observation import (
     Looked,
     Observation,
     Outcome,
-    TextFacts,
     read_observation,
 )
 from tensorgrade.exchange.text import LONGEST_MESSAGE
@@ -57,12 +56,12 @@ class Answering(Lab):
 
     isolation = "none"
 
-    def __init__(self, reply: Callable[[Case], Observation], loaded: Loaded, facts: TextFacts):
+    def __init__(self, reply: Callable[[Case], Observation], loaded: Loaded, facts: Looked):
         super().__init__(None, Limits())
         self.reply, self.loaded, self.facts = reply, loaded, facts
 
     def look(self, program: Program, bugs: dict[str, str] | None = None) -> Looked:
-        return Looked(**vars(self.facts), source=program.text)
+        return replace(self.facts, source=program.text)
 
     def load(self, program: Program) -> Loaded:
         return self.loaded
@@ -94,7 +93,7 @@ def hostile(maker, chapter: str, names: list[str], choose) -> Attempt:
             return Observation(Outcome.KILLED)
 
     loaded = Loaded(names=tuple(names), parameters=dict.fromkeys(names, TAKEN))
-    facts = TextFacts(changes=dict.fromkeys(references.bugs, 1))  # no text; the given code is fixed
+    facts = Looked(changes=dict.fromkeys(references.bugs, 1))  # no text; the given code is fixed
     lab = Answering(reply, loaded, facts)
     return maker.attempt_with(lab, maker.program(chapter, Source("", "")))
 

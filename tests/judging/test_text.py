@@ -28,12 +28,6 @@ def test_names_keep_the_joiners_that_they_need():
     assert escaped("\u202eada") == "\\u202eada" and escaped("a\x9bb") == "a\\x9bb"
 
 
-def test_lines_that_cut_gradients_are_those_that_run_in_a_call():
-    text = 'def f(x):\n    """>>> no\n    >>> x.detach()\n    """\n    with torch.no_grad():\n'
-    text += "        return torch.tensor(x.data)  # x.item()\n"
-    assert SubmittedText(text).cuts(range(1, 7)) == [(5, "no_grad"), (6, "torch.tensor")]
-
-
 def test_lines_are_counted_as_python_counts_them():
     text = "a = 1\x0cb = 2\x85\n# \u2028 one line\r\n1 / 0\r2 / 0"
     told = [SubmittedText(text).with_source_line(CaughtError("E", line=n)).source for n in (3, 4)]

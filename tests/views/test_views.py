@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tensorgrade.attempts.public_side import read_trace
+from tensorgrade.attempts.checking import sizes_in_trace
 from tensorgrade.attempts.results import CheckResult, Rule
 from tensorgrade.exchange.observation import Observation
-from tensorgrade.judging.diagnosis import Diagnosis, Earlier, Finding, Kind, PublicDiagnosis
+from tensorgrade.judging.diagnosis import Diagnosis, Earlier, Finding, Kind
 from tensorgrade.judging.where import Where
 from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.note import Note
@@ -74,16 +74,16 @@ def test_shapes_are_traced_in_the_learners_file_only_and_forged_ones_are_left_ou
     assert sys.gettrace() is before
     assert facts["trace"] == [[1, "x", [2, 3]], [2, "y", [3, 2]], [3, "return", [3, 3]]]
     forged = [[1, "x", [2]], "x", [1, 2, 3], [1, "y", ["2"]], [None, "z", [1]], [2, "w", [3, 4]]]
-    assert read_trace(Observation(facts={"result": {"trace": forged}})) == [
+    assert sizes_in_trace(Observation(facts={"result": {"trace": forged}})) == [
         (1, "x", (2,)),
         (2, "w", (3, 4)),
     ]
-    assert read_trace(Observation(facts={"result": {"trace": "long"}, "load": {}})) == []
+    assert sizes_in_trace(Observation(facts={"result": {"trace": "long"}, "load": {}})) == []
 
 
 def finding_of(**details) -> Finding:
     problem = "the values are wrong"
-    return Finding("Values.", PublicDiagnosis(Kind.VALUES, problem, lambda: "f(x: 2)", **details))
+    return Finding("Values.", Diagnosis(Kind.VALUES, problem, **details))
 
 
 def note_of(**details) -> str:
@@ -144,7 +144,7 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
         "At [0, 0]: expected 0.000, yours 1.00.",
     ]
     assert "5 more of 9 entries differ." in text and not DRAWN & set(text)
-    hidden = Diagnosis(Kind.VALUES, "it differs", str, actual=torch.full((2, 2), 0.125))
+    hidden = Diagnosis(Kind.VALUES, "it differs", actual=torch.full((2, 2), 0.125))
     text = str(Note(Finding("Values.", hidden)))
     assert "It differs." in text and ".125" not in text
     earlier = Earlier("halves")

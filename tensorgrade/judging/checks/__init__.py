@@ -1,20 +1,26 @@
 """The engine's checks: a module for each subject, a function for each check.
 
-Decorators register them, and those in the file `checks.py` of a course's graders.
+Decorators register them, and those in the file `checks.py` of a course's graders. The code that
+makes attempts for a folder loads its file, so two courses in one process do not share their checks.
 """
 
 # The docs site shows the docstrings of all public functions here, so names of helpers begin with an
 # underscore.
 
+import runpy
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from types import MethodType
 from typing import TypeVar
 
 from ...course import CourseError
+from ...recognition.signatures import SIGNATURES, Signature
 from ..checked import CheckedExercise
 
+FILE = "checks.py"
 ADDED = "__added_to_tensorgrade__"  # the list of a module's marked functions, in order
 Function = TypeVar("Function", bound=Callable)
 
@@ -69,3 +75,41 @@ def bind_checks(exercise: CheckedExercise, own: Mapping[str, Callable]) -> None:
         if name in taken:
             raise CourseError(f"checks.py: {name!r} is taken; choose another name")
         setattr(exercise, name, MethodType(function, exercise))
+
+
+# --- a course's own checks and signatures ----------------------------------------------------
+
+# The engine's names of each kind. A course may add to them, but may not replace any.
+TAKEN = {
+    "check": {*ENGINE_CHECKS, *dir(CheckedExercise), *CheckedExercise.__annotations__},
+    "signature": {*SIGNATURES},
+}
+
+
+@dataclass(frozen=True)
+class CourseChecks:
+    """What a folder of graders adds to the engine: own checks and signatures, by name.
+
+    folder: of these graders.
+    """
+
+    checks: dict[str, Callable] = field(default_factory=dict)
+    signatures: dict[str, Signature] = field(default_factory=dict)
+    folder: Path = Path()
+
+
+def load_checks(tests: Path) -> CourseChecks:
+    """Return the additions of `checks.py` in a folder of tests; empty if there is no such file.
+
+    Raises CourseError if a name occurs twice or is one of the engine's own.
+    """
+    added: dict[str, dict] = {"check": {}, "signature": {}}
+    path = tests / FILE
+    there = runpy.run_path(str(path), run_name=path.stem) if path.exists() else {}
+    for kind, name, function in there.get(ADDED, []):
+        if name in added[kind]:
+            raise CourseError(f"{path}: the {kind} {name!r} is there twice")
+        if name in TAKEN[kind]:
+            raise CourseError(f"{path}: the engine has a {kind} {name!r}; choose another name")
+        added[kind][name] = function
+    return CourseChecks(added["check"], added["signature"], tests)

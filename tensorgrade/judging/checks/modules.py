@@ -8,7 +8,7 @@ from ...runner.second_device import TwoDevices
 from ..checked import CheckedExercise, is_constant
 from ..diagnosis import Wrong
 from ..errors import why_it_raised
-from ..result_names import holder_of, names_in_substitutes, own_weight, parameter
+from ..names import own_weight
 from . import check
 
 MOST_NAMES = 8  # parameters of a module listed in one sentence
@@ -29,25 +29,19 @@ def _parameters_problem(exercise: CheckedExercise, want: dict, got: dict) -> str
     """Return how a module's parameters differ from the expected ones; "" if they do not."""
     missing, extra = sorted(set(want) - set(got)), sorted(set(got) - set(want))
     if missing:
-        return _missing(exercise, missing[0], sorted(got)[:MOST_NAMES])
+        there = (own_weight(one, exercise.seen) for one in sorted(got)[:MOST_NAMES])
+        listed = ", ".join(f"`{one}`" for one in there) or "none"
+        return f"the module has no parameter `{missing[0]}`; it has {listed}"
     if extra:
-        return f"the module has a {parameter(exercise, extra[0])} that it should not have"
+        named = own_weight(extra[0], exercise.seen)
+        return f"the module has a parameter `{named}` that it should not have"
     for name in (name for name in want if got[name] != want[name]):
         shape = got[name][0] if isinstance(got[name], list) and got[name] else None
+        which = f"the parameter `{own_weight(name, exercise.seen)}`"
         if shape == want[name][0]:
-            return f"the {parameter(exercise, name)} does not learn: its `requires_grad` is False"
-        asked = spoken_shape(want[name][0])
-        return f"the {parameter(exercise, name)} has shape {_claimed(shape)}; {asked} is expected"
+            return f"{which} does not learn: its `requires_grad` is False"
+        return f"{which} has shape {_claimed(shape)}; {spoken_shape(want[name][0])} is expected"
     return ""
-
-
-def _missing(exercise: CheckedExercise, name: str, there: list[str]) -> str:
-    """Return that a parameter is missing, and which ones the module has."""
-    listed = ", ".join(dict.fromkeys(own_weight(exercise, one) for one in there)) or "none"
-    if part := holder_of(name, names_in_substitutes(exercise)):
-        asks = f"does `{part}` get all the arguments that it needs?"
-        return f"a weight of `{part}` is missing ({asks}); the module has {listed}"
-    return f"the module has no parameter `{name}`; it has {listed}"
 
 
 @check
@@ -90,14 +84,14 @@ def starts_alive(exercise: CheckedExercise, group: str, module: str = "module") 
             start = exercise.result(case, name, expected, observed)
             if name.endswith(".bias") or is_constant(reference):
                 continue
-            weight = own_weight(exercise, name.removeprefix(module + "."))
+            weight = own_weight(name.removeprefix(module + "."), exercise.seen)
             if not start.isfinite().all() or is_constant(start):
                 problem = "starts with NaN or with the same number everywhere; draw it at random"
-                exercise.wrong("values", f"{weight} {problem}", START, case=case)
+                exercise.wrong("values", f"`{weight}` {problem}", START, case=case)
             other, before = starts.setdefault(name, (reference, start))
             if torch.equal(before, start) and not torch.equal(other, reference):
                 problem = "starts with the same numbers for every seed. Is a seed set inside?"
-                exercise.wrong("values", f"{weight} {problem}", START, case=case)
+                exercise.wrong("values", f"`{weight}` {problem}", START, case=case)
 
 
 @check

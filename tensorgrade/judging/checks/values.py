@@ -1,14 +1,16 @@
-"""Values: results agree with the reference, or with one another."""
+"""Values: results agree with the reference, or with one another; returned dicts and their keys."""
 
+from collections.abc import Iterable
 from itertools import filterfalse
 
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
+from ...exchange.values import plain
 from ...recognition.imprints import results_in
 from ..checked import CheckedExercise
-from ..result_names import is_within, not_the_same, result_name
-from ..tensor_comparison import disagreement
-from ..value_comparison import ValueJudge
+from ..comparison import ValueJudge, disagreement
+from ..names import is_within, not_the_same, result_name
+from ..problems import came_instead, keys_of, what_came
 from . import check
 
 
@@ -57,7 +59,7 @@ def _has_types(
     for name, facts in expected.facts.items():
         got = observed.facts.get(name, {}).get("type")
         if f"{name}.0" in expected.tensors and got != facts.get("type"):
-            what = result_name(exercise, name, case)
+            what = result_name(name, case, exercise.seen)
             problem = f"{what} is a {got}; a {facts['type']} is expected"
             exercise.wrong("values", problem, case=case)
 
@@ -76,13 +78,13 @@ def gives_the_same(exercise: CheckedExercise, group: str) -> None:
             partner = ".".join(["result", *name.split(".")[1:]])
             first = exercise.result(case, partner, expected, observed)
             if gap := disagreement(other, first, exercise.attempt.tolerances):
-                problem = not_the_same(exercise, name, case)
+                problem = not_the_same(name, case, exercise.seen)
                 exercise.wrong(gap.kind, problem, case=case, actual=other)
         judge = ValueJudge(observed, observed, exercise.attempt.tolerances)
         for name in expected.values:
             pair = observed.value("result"), observed.value(name)
             if judge.between(*pair, pair):
-                exercise.wrong("values", not_the_same(exercise, name, case), case=case)
+                exercise.wrong("values", not_the_same(name, case, exercise.seen), case=case)
 
 
 @check
@@ -93,5 +95,61 @@ def keeps_dtype(exercise: CheckedExercise, group: str) -> None:
             want = expected.tensors[name].dtype
             got = exercise.result(case, name, expected, observed).dtype
             if got != want:
-                what = result_name(exercise, name, case)
+                what = result_name(name, case, exercise.seen)
                 exercise.wrong("fact", f"{what} is {got}; {want} is expected", case=case)
+
+
+@check
+def agrees_on_keys(exercise: CheckedExercise, group: str, *keys: str) -> None:
+    """Check that returned dicts have the reference's sizes under these keys (tuples or lists)."""
+    for case, expected, observed in exercise.answered(group):
+        got, want = (plain(seen.value("result")) for seen in (observed, expected))
+        if not isinstance(got, dict) or not isinstance(want, dict):
+            came = came_instead("the result", what_came(observed, "result"), "a dict")
+            exercise.wrong("values", came, case=case)
+        if all(got.get(key) == want[key] and _are_integers(got[key]) for key in keys):
+            continue
+        said = plain(observed.values["result"]["json"])
+        told = said if isinstance(said, dict) else {}
+        for key in keys:
+            if got.get(key) != want[key]:
+                value = told.get(key, "…") if key in got else "missing"
+                asked = f"{tuple(want[key])} is expected for this call"
+                problem = f"`{key}` is {_instead_of_sizes(value)}; {asked}"
+                exercise.wrong("values", problem, case=case)
+            if not _are_integers(got[key]):
+                there = str(told.get(key, "…"))
+                exercise.wrong(
+                    "values", f"`{key}` is {there}; sizes have to be integers", case=case
+                )
+
+
+@check
+def keeps_order(exercise: CheckedExercise, group: str) -> None:
+    """Check that returned dicts have the reference's keys in its order."""
+    for case, expected, observed in exercise.answered(group):
+        got, want = (plain(seen.value("result")) for seen in (observed, expected))
+        if not isinstance(got, dict) or not isinstance(want, dict) or list(got) != list(want):
+            told = plain(observed.values.get("result", {}).get("json"))
+            keys = ", ".join(map(str, keys_of(told)))
+            there = f"the keys are {keys}" if keys else "the dict is empty"
+            asked = f"{', '.join(map(str, keys_of(want)))} are expected"
+            exercise.wrong("fact", f"{there}; {asked}", case=case)
+
+
+def _instead_of_sizes(value: object) -> str:
+    """Return the value of a key that should hold sizes.
+
+    >>> _instead_of_sizes([2, 6]), _instead_of_sizes("…")
+    ('(2, 6)', 'something other than sizes')
+    """
+    if not any(map(str.isalnum, str(value))):
+        return "something other than sizes"
+    if isinstance(value, str) and value != "missing":
+        return f"the text {value!r} instead of sizes"
+    return str(tuple(value) if isinstance(value, list) else value)
+
+
+def _are_integers(sizes: Iterable[object]) -> bool:
+    """Return True if all sizes are integers, and not bools or floats that equal integers."""
+    return all(type(size) is int for size in sizes)

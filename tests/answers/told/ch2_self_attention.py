@@ -76,7 +76,7 @@ TOLD = {
             (MADE.format("key"), "self.W_key = torch.rand(d_in, d_out, requires_grad=True)"),
         ], {"says": "plain tensor"}),
         "data": ([("x @ self.W_key", "x @ self.W_key.data")],
-            {"says": "`data`", "unsays": "plain tensor"}),
+            {"says": "`W_key` is missing", "unsays": "plain tensor"}),
         "input": ([("d_k = keys", "input()\n        d_k = keys")], {"says": "`input()`"}),
         "parameter_called": ([("x @ self.W_query", "self.W_query(x)")],
             {"says": "not a function", "line": "self.W_query(x)"}),

@@ -40,7 +40,7 @@ TOLD = {
     "MultiHeadAttentionWrapper": {
         "dropout_and_bias_swapped": ([
             (LAYERS, LAYERS.replace("dropout, qkv_bias", "qkv_bias, dropout")),
-        ], {"says": "weight of `heads.0`", "public": True}),
+        ], {"says": "`heads.0.", "public": True}),
     },
     "split_heads": {
         "other_dimensions_swapped": ([(".transpose(1, 2)", ".transpose(0, 1)")],

@@ -32,7 +32,7 @@ TOLD = {
             (MEAN, "x = x - x.mean(dim=-1, keepdim=True)"),
             (VARIANCE, "x *= (x.square().mean(dim=-1, keepdim=True) + self.eps).rsqrt()"),
             ("normed = (x - mean) / torch.sqrt(variance + self.eps)", "normed = x"),
-        ], {"says": "in place", "line": "x *= (x.square()", "public": True}),
+        ], {"says": "overwrites values", "public": True}),
         "default_eps": ([("eps: float = 1e-5", "eps: float = 2e-5")], {"says": "mean, variance"}),
     },
     "FeedForward": {
@@ -58,7 +58,7 @@ TOLD = {
         "larger_norms": (LARGER, {"says": "(12,)", "line": LARGER[0][1], "unsays": "projection"}),
         "gradient_never_arrives": ([
             ("self.attention(self.norm1(x))", "self.attention(self.norm1(x)).detach()"),
-        ], {"says": "`attention`", "unsays": "projection"}),
+        ], {"says": "`attention."}),
         "norm_in_a_list": ([
             ("self.norm2 = LayerNorm(d)", "self.norm2 = [LayerNorm(d)]"),
             ("self.norm2(x)", "self.norm2[0](x)"),

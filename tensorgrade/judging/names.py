@@ -1,20 +1,25 @@
-"""Name results and parameters in messages, but never by a name that learners have not seen."""
+"""Names of results and parameters in messages.
 
-from collections.abc import Collection
+A learner's own names of weights are translated for judging, and back for messages.
+"""
 
-from torch import nn
+from dataclasses import replace
 
 from ..exchange.cases import Case, passed_as
+from ..exchange.observation import Observation
+from ..exchange.references import Seen
 from ..exchange.values import kind
+from ..runner.names import Levels, names_in_stub, renamed
 from ..runner.step import Step
-from .own_names import own_name
-from .protocols import JudgedExercise
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
-def result_name(exercise: JudgedExercise, name: str, case: Case) -> str:
-    """Return the name of a case's result for messages: `the result of the second call`."""
+def result_name(name: str, case: Case, seen: list[Seen]) -> str:
+    """Return the name of a case's result for messages: `the result of the second call`.
+
+    seen: the results of all cases of the exercise, which have the learner's names of weights.
+    """
     if is_within(name):
         return f"`{name}`"
     for step in case.steps:
@@ -22,24 +27,24 @@ def result_name(exercise: JudgedExercise, name: str, case: Case) -> str:
             return part_of(name.removeprefix(step.result), f"`{step.result}`")
     whole, _, part = name.partition(".")
     if whole == "gradient":
-        return f"the gradient for {own_weight(exercise, part)}"
+        return f"the gradient for `{own_weight(part, seen)}`"
     verbs = {step.result: step.verb for step in case.steps if step.result}
     if verbs.get(whole) == "describe":
         owner, reloaded = owner_of(whole, case)
         after = "".join(f", after `{one}` got other weights," for one in reloaded)
         of_owner = f" of `{owner}`" if owner else ""
-        return f"the {parameter(exercise, part)}{of_owner}{after}"
+        return f"the parameter `{own_weight(part, seen)}`{of_owner}{after}"
     return part_of(part, call_of(whole, case))
 
 
-def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> str:
+def not_the_same(name: str, case: Case, seen: list[Seen]) -> str:
     """Return that a result differs from `result`, and how their two calls differ."""
     twins = {step.result for step in case.steps if step.verb == "duplicate"}
     calls = {call.result: call for call in case.calls}
     call = calls.get(name.partition(".")[0], Step("call"))
     if call.on in twins:
         return "a copy of the module, or one that loads its `state_dict`, gives different results"
-    what = result_name(exercise, name, case)
+    what = result_name(name, case, seen)
     if call.options.get("no_grad"):
         return f"{what} is different inside `torch.no_grad()`"
     if call.options.get("scattered"):
@@ -50,51 +55,9 @@ def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> str:
     return f"{what} should be the same as the first time, and is not"
 
 
-def own_weight(exercise: JudgedExercise, name: str) -> str:
-    """Return a parameter's own name. If it is inside a substitute, name the part that holds it."""
-    part, own = holder_and_name(exercise, name)
-    return f"a weight of `{part}`" if part else f"`{own}`"
-
-
-def parameter(exercise: JudgedExercise, name: str) -> str:
-    """Return the name of a parameter for use after an article, such as `the parameter w`."""
-    part, own = holder_and_name(exercise, name)
-    return f"weight of `{part}`" if part else f"parameter `{own}`"
-
-
-def holder_and_name(exercise: JudgedExercise, name: str) -> tuple[str, str]:
-    """Return what the learner calls the part around a parameter ("" for none), and the parameter.
-
-    Only parts whose code the learner has not seen count.
-    """
-    holder = holder_of(name, names_in_substitutes(exercise))
-    seen = [one.observed for one in exercise.seen]
-    return own_name(holder, *seen), own_name(name, *seen)
-
-
-def names_in_substitutes(exercise: JudgedExercise) -> set[str]:
-    """Return the names of parameters inside substitutes for code of other chapters.
-
-    Learners have never seen these names.
-    """
-    own = {one.name for one in exercise.attempt.chapter.exercises}
-    found: set[str] = set()
-    for facts in (facts for seen in exercise.seen for facts in seen.expected.facts.values()):
-        kinds = facts.get("modules", {}).items()
-        substitutes = [f"{p}." for p, kind in kinds if kind not in own and not hasattr(nn, kind)]
-        for name in facts.get("parameters", {}):
-            found |= {name.removeprefix(part) for part in substitutes if name.startswith(part)}
-    return found
-
-
-def holder_of(name: str, insides: Collection[str]) -> str:
-    """Return the part around a weight that the learner has not seen; "" for other weights.
-
-    >>> holder_of("rows.0.mix.w", {"w"}), holder_of("w", {"w"})
-    ('rows.0.mix', '')
-    """
-    inner = max((one for one in insides if name.endswith(f".{one}")), key=len, default="")
-    return name.removesuffix(f".{inner}") if inner else ""
+def own_weight(name: str, seen: list[Seen]) -> str:
+    """Return what the learner calls a parameter that has this name in the stub."""
+    return own_name(name, *(one.observed for one in seen))
 
 
 def is_within(name: str) -> bool:
@@ -168,3 +131,55 @@ def arguments_of(call: Step, case: Case) -> dict[str, str]:
     told = {name: f"`{name}` of shape {tuple(tensor.shape)}" for name, tensor in passed.items()}
     numbers = {n: v for n, v in call.arguments.items() if isinstance(v, (bool, int, float))}
     return told | {name: f"`{name}={value}`" for name, value in numbers.items()}
+
+
+# --- the learner's own names ------------------------------------------------------------------
+
+
+def own_name(name: str, *seen: Observation) -> str:
+    """Return the learner's name of a parameter that has this name in the stub."""
+    told = [one.fact("names", "understood", default={}).items() for one in seen]
+    return renamed(name, {a: own for names in told for a, own in names if isinstance(own, str)})
+
+
+def in_names_of_stub(expected: Observation, observed: Observation, levels: Levels) -> Observation:
+    """Return the observation with the parts of described modules under the stub's names."""
+    for result, facts in expected.facts.items():
+        if "parameters" in facts:
+            observed = described(result, expected, observed, levels)
+    return observed
+
+
+def described(
+    result: str, expected: Observation, observed: Observation, levels: Levels
+) -> Observation:
+    """Return the observation with the parts of one described module under the stub's names."""
+    want, got = (shapes_in(one, result, "parameters") for one in (expected, observed))
+    names = names_in_stub(want, got, levels)
+    want, got = (shapes_in(one, result, "buffers") for one in (expected, observed))
+    buffers = names_in_stub(want, got, {})
+    # A buffer of another size is not the one that was asked for.
+    names |= {o: a for o, a in buffers.items() if a in want and got[o][-len(want[a]) :] == want[a]}
+    if not names:
+        return observed
+    told = observed.facts[result]
+    module = {
+        kind: {renamed(name, names): fact for name, fact in told[kind].items()}
+        for kind in ("parameters", "buffers")
+        if isinstance(told.get(kind), dict)
+    }
+    understood = observed.fact("names", "understood", default={}) | {
+        asked: own for own, asked in names.items() if own != asked
+    }
+    both = observed.fact("names", default={}) | {"understood": understood}
+    facts = {result: told | module, "names": both}
+    within = {f"{result}.{own}": f"{result}.{asked}" for own, asked in names.items()}
+    tensors = {renamed(name, within): tensor for name, tensor in observed.tensors.items()}
+    return replace(observed, facts=observed.facts | facts, tensors=tensors)
+
+
+def shapes_in(observed: Observation, result: str, kind: str) -> dict[str, list[int]]:
+    """Return the shapes of the tensors that a described module is said to have."""
+    told = observed.fact(result, kind, default={})
+    facts = {name: fact[0] for name, fact in told.items() if isinstance(fact, list) and fact}
+    return {name: shape for name, shape in facts.items() if isinstance(shape, list)}
