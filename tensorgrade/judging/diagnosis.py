@@ -156,8 +156,8 @@ class Finding:
         if self.mistakes:  # their texts are sentences, which may begin with a parameter's name
             return " ".join(filter(None, (*self.mistakes.values(), sentences(self.fact, earlier))))
         remarks, where, _ = self.diagnosis.observations
-        told = next(filter(None, (earlier, *remarks, where)), "")
-        return sentences(joined(self.diagnosis.problem, told, between=": "), self.fact)
+        told = "" if earlier else next(filter(None, (*remarks, where)), "")
+        return sentences(joined(self.diagnosis.problem, told, between=": "), self.fact, earlier)
 
     @property
     def telling(self) -> int:

@@ -218,11 +218,11 @@ def difference(seen: DropoutBehaviour, p: float) -> str:
         return NOTHING_DROPPED
     if seen.zeros == 1:
         return (
-            "in training everything is dropped; drop each entry by chance, independently of the "
+            "a call in training drops everything; drop each entry by chance, independently of the "
             "others"
         )
     if seen.zeros == 0 and seen.scale is not None and abs(seen.scale * (1 - p) - 1) < 1e-3:
-        return "in training everything is scaled, and nothing is dropped; drop each entry by chance"
+        return "a call in training scales everything and drops nothing; drop each entry by chance"
     if seen.scale is None:
         return "the kept entries are not all scaled by the same factor"
     if abs(seen.scale * (1 - p) - 1) >= 1e-3 and abs(seen.scale * (1 - seen.zeros) - 1) < 1e-5:

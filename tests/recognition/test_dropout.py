@@ -87,8 +87,8 @@ def test_a_slice_that_is_never_dropped_is_noticed():
     "zeros, scale, told",
     [
         (0.0, 1.0, "nothing is dropped"),
-        (1.0, None, "everything is dropped"),
-        (0.0, 1 / (1 - P), "everything is scaled"),
+        (1.0, None, "drops everything"),
+        (0.0, 1 / (1 - P), "scales everything"),
         (P, None, "not all scaled by the same"),
         (P, 1.0, "not scaled up"),
         (P, 3.0, "scaled by 3,"),

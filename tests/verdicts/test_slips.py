@@ -100,7 +100,7 @@ def test_one_slip_costs_once(judge: Judge, name: str):
     assert lost(found) == {slip}
     for later in right.split():
         assert (found[later].status, found[later].mistakes) == ("passed", ())
-        assert f"it calls your own `{slip}`, which is wrong" in found[later].message, found[later]
+        assert f"It calls your own `{slip}`, which is wrong" in found[later].message, found[later]
 
 
 def test_two_slips_and_one_that_is_written_out_twice_cost_twice(judge: Judge):
@@ -173,7 +173,7 @@ def test_an_earlier_exercise_that_is_not_written_yet_is_reported_as_that(judge: 
 
 def test_self_check_says_which_one_to_fix(judge: Judge):
     found = verdicts(judge, CH2, ODD_SCALE, public=True)["SelfAttention_v2"]
-    assert "it calls your own `attention_weights`, which is wrong" in found.message
+    assert "It calls your own `attention_weights`, which is wrong" in found.message
 
 
 def test_beside_a_substitute_a_mistake_of_its_own_is_named_and_paid_for(judge: Judge):

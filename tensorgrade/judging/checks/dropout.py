@@ -50,6 +50,8 @@ def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) ->
         for run, behaviour in behaviours:
             if not dropout.looks_like(behaviour, p, int(filled.sum()) // halves):
                 _not_already_zero(exercise, case, expected, observed, plain)
+                # What is left is compared with the learner's own run without dropout.
+                exercise.compare(case, "plain", expected.tensors["plain"], observed)
                 problem = dropout.difference(behaviour, p)
                 exercise.wrong("fact", problem, case=case, actual=run)
         entries = dropout.first_share(case, filled, halves)
