@@ -21,10 +21,8 @@ from ..sources.program import Program, Source, Unreadable, read_given, read_sour
 from ..sources.submitted_files import SubmittedFiles
 from .attempt import Attempt
 from .lab import Lab
-from .setup import Setup
+from .setup import DEVICES, Setup
 from .side import Pairs, Side, read_sources
-
-DEVICES = ("cpu", "cuda", "auto")
 
 
 class AttemptMaker:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+DEVICES = ("cpu", "cuda", "auto")
+
 
 @dataclass(frozen=True)
 class Setup:

@@ -23,8 +23,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
-from ..attempts.maker import DEVICES
-from ..attempts.setup import Setup
+from ..attempts.setup import DEVICES, Setup
 from ..course import CourseError
 from ..lateness import Lateness, read_time
 from ..processes import side_by_side

@@ -15,7 +15,6 @@ from nbconvert.exporters import HTMLExporter
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
-from ..instructor.rules import points as said
 from ..views.lessons import as_html, coloured
 
 NO_MATHJAX = DictLoader({"mathjax.html.j2": "{% macro mathjax() %}{% endmacro %}"})
@@ -38,32 +37,10 @@ class OnlyCards(Preprocessor):
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict, index: int
     ) -> tuple[NotebookNode, dict]:
-        """Make raw cells code, and add to a card what has become of its points."""
-        if cell.cell_type == "code":
-            add_points_breakdown(cell, resources.get("nbgrader") or {})
-        elif cell.cell_type == "raw":
+        """Escape a raw cell, which would be shown as it is."""
+        if cell.cell_type == "raw":
             cell.source = escape(cell.source)
         return cell, resources
-
-
-def add_points_breakdown(cell: NotebookNode, page: dict) -> None:
-    """Add the steps from graded to final points to a card, if a penalty or a person changed them.
-
-    page: nbgrader's sums of the notebook. The penalty is a share of every cell's points.
-    """
-    score, most = (cell.metadata.get("nbgrader", {}).get(name) for name in ("score", "points"))
-    cards = [output.data for output in cell.outputs if "text/html" in output.get("data", {})]
-    if score is None or len(cards) != 1:
-        return
-    penalty, left = page.get("late_penalty") or 0.0, page.get("score") or 0.0
-    less = score * penalty / (left + penalty) if penalty else 0.0
-    first = float(cards[0]["text/plain"])
-    by_hand = f" Changed to {score:g}." if abs(first - score) > 0.005 else ""
-    late = f" Late penalty: {said(round(less, 2))} less." if less else ""
-    if by_hand or late:
-        told = f"Graded: {first:g} of {said(most)}.{by_hand}{late}"
-        told += f" What counts: {round(score - less, 2):g} of {said(most)}."
-        cards[0]["text/html"] += f'<div style="margin-top:6px">{escape(told)}</div>'
 
 
 @pass_context

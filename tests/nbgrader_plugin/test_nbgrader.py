@@ -146,7 +146,7 @@ def test_nothing_in_a_page_acts_and_what_is_harmless_stays(scratch, page):
     own, body = (text[text.index("<body") :] for text in (ours, said))
     acts = re.compile(r"<[^>]*\son\w+\s*=")
     assert set(acts.findall(body)) <= set(acts.findall(own))
-    assert not re.search(r"<img[^>]*x\.org", body) and 'id="imitation' not in body
+    assert not re.search(r"<img[^>]*x\.org", body) and not re.search(r"<[^>]*id=.?imit", body)
     links = r"""<[^>]*(href|src)=["']?\s*(javascript|data:text|data:image/svg)"""
     assert not re.search(links, body, re.IGNORECASE)
     assert "<strong>bold</strong>" in said and "<code>&lt;script&gt;</code>" in said
@@ -189,7 +189,6 @@ def test_late_work_loses_the_same_by_both_commands(scratch, scores, tmp_path):
     for (student, *_), row in rows_of(tmp_path / "out").items():
         graded[student] += row["points"]
     assert graded == pytest.approx({name: autograded[name] for name in DAYS}, abs=1e-4)
-    assert "Late penalty: 1 point less. What counts: 4 of 5" in scratch.page("late")
     earned = graded["early"]
     assert 0 < earned < MOST[CH1] and scores["late"] == pytest.approx(earned)
     assert (graded["late"], graded["later"]) == pytest.approx((0.8 * earned, 0.6 * earned))
@@ -216,7 +215,6 @@ def test_manual_points_and_comments_stay(scratch):
     assert scratch.scores()["ben"] == 3.0
     scratch.run("generate_feedback", CH1, "--force", "--student", "ben")
     assert "Nice try." in scratch.page("ben")
-    assert "Graded: 0 of 10 points. Changed to 3. What counts: 3 of 10" in scratch.page("ben")
 
 
 def test_without_isolation_grading_refuses(scratch, monkeypatch):

@@ -112,7 +112,7 @@ def test_trouble_costs_only_itself(tmp_path):
     text = said(done)
     assert done.returncode == 1
     assert "It did not finish within 3 seconds" in text and "infinite loop?" in text
-    assert "invalid syntax" in text and "the process that ran it ended" in text
+    assert "invalid syntax" in text and "The process that ran it ended" in text
     assert "Stack of" not in text and "Traceback" not in text
     assert "19 of 39 points" in text, text
 
