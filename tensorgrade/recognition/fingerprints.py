@@ -208,6 +208,7 @@ def recognize(
     """Return the sets of mistakes that each explain the values; () if none does.
 
     The values of every case must match, and the mistakes' own facts must be among the answer's.
+    Cases that end in another error may differ if enough others match.
 
     several: finds sets of two or three mistakes; called if no fingerprint matches. One mistake is
     preferred to two with similar effects, and of several the one that explains most of the facts.
@@ -228,7 +229,8 @@ def recognize(
         return (max(exact, key=lambda names: len(known.facts[names[0]])),)
     if fit and may_be_two:
         return tuple(fit)
-    return several() if may_be_two and not known.is_right(imprints) else ()
+    sets = several() if may_be_two and not known.is_right(imprints) else ()
+    return sets or but_for_errors(known, imprints)
 
 
 def with_facts(
@@ -248,6 +250,40 @@ def with_facts(
                 names, rest = (*names, name), rest - known.facts[name]
         found.append(names)
     return tuple(filter(None, found))
+
+
+ENOUGH = 3  # wrong cases that match a mistake exactly
+
+
+def but_for_errors(known: Known, imprints: dict[str, Imprint]) -> tuple[Names, ...]:
+    """Return the one mistake that matches on all cases except some that end in an error.
+
+    A learner's assert may raise before torch does. An operation in place raises an error if the
+    out-of-place version would broadcast. Then the other cases decide. Return () if they match no
+    mistake or several.
+    """
+    singles = (p for p in known.changing if len(p.mistakes) == 1)
+    alike = [p for p in singles if p.imprints.keys() == imprints.keys()]
+    names = {p.mistakes for p in alike if agrees_but_for_errors(p.imprints, imprints, known.right)}
+    return tuple(names) if len(names) == 1 else ()
+
+
+def agrees_but_for_errors(
+    mistake: dict[str, Imprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
+) -> bool:
+    """Return True if enough cases have a mistake's wrong values and others differ only by errors.
+
+    If a case's imprints differ, the mistake and the attempt must both be wrong, and at least one of
+    them must end in an error.
+    """
+    matched = 0
+    for case, own in imprints.items():
+        made, due = mistake[case], right[case]
+        if made.matches(own):
+            matched += not (made.matches(due) or own.is_error)
+        elif made.matches(due) or own.matches(due) or not (made.is_error or own.is_error):
+            return False
+    return matched >= ENOUGH
 
 
 def returns_only_inputs(seen: list[Seen]) -> bool:
