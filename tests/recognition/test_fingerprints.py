@@ -81,11 +81,25 @@ def named_in(attempt: list[Seen], prints: Known) -> tuple:
 DOUBLED, TURNED = 2 * RIGHT, RIGHT.flip(0)
 
 
-def test_a_mistake_is_known_by_all_cases():
+def test_a_mistake_is_known_by_all_cases_or_by_all_but_another_error():
     prints = known(doubled=[DOUBLED, DOUBLED, DOUBLED, SIZES])
-    assert named_in(seen(DOUBLED, DOUBLED, DOUBLED, SIZES), prints) == (("doubled",),)
-    for last in ("too large (8)", DOUBLED, RIGHT):
-        assert named_in(seen(DOUBLED, DOUBLED, DOUBLED, last), prints) == ()
+    for last, named in [
+        (SIZES, (("doubled",),)),  # the very same
+        ("my own assert", (("doubled",),)),  # an error of another kind
+        (DOUBLED, (("doubled",),)),  # a value where the other form raises
+        (RIGHT, ()),  # right where the mistake is wrong
+    ]:
+        assert named_in(seen(DOUBLED, DOUBLED, DOUBLED, last), prints) == named
+
+
+def test_errors_alone_and_two_wrong_cases_are_not_enough():
+    prints = known(doubled=[DOUBLED, DOUBLED, SIZES, SIZES], fails=[SIZES] * 4)
+    assert named_in(seen(DOUBLED, DOUBLED, SIZES, "another"), prints) == ()
+    assert named_in(seen(*["another"] * 4), prints) == ()
+    assert named_in(seen(*["too large (8)"] * 4), prints) == ()  # other sizes
+
+
+CHANGED = {"result": {"changed": ["x"]}}
 
 
 CHANGED = {"result": {"changed": ["x"]}}

@@ -100,7 +100,7 @@ def test_one_slip_costs_once(judge: Judge, name: str):
     assert lost(found) == {slip}
     for later in right.split():
         assert (found[later].status, found[later].mistakes) == ("passed", ())
-        assert f"It calls your own `{slip}`, which is wrong" in found[later].message, found[later]
+        assert f"it calls your own `{slip}`, which is wrong" in found[later].message, found[later]
 
 
 def test_two_slips_and_one_that_is_written_out_twice_cost_twice(judge: Judge):
