@@ -1,5 +1,7 @@
 """Exercises with any Python value: right answers pass, wrong ones get an explanation."""
 
+import re
+
 import pytest
 
 from tensorgrade.attempts.recognized import mistakes as mistakes_of
@@ -94,6 +96,11 @@ RETURNED = {
 }
 
 
+def says(text: str, said: str) -> bool:
+    """Return True if a text has the words of a sentence around each `is`."""
+    return all(words in text for words in re.split(r"\s*\bis\b\s*", said))
+
+
 def course(folder, returned: str, cases: str = X, mistakes: str = "") -> SmallCourse:
     return SmallCourse(folder, FOLDED.format(returned), cases, mistakes)
 
@@ -116,7 +123,7 @@ def test_right_and_wrong_answers(tmp_path, kind):
             assert found is None, (returned, found)
     for returned, said in wrong.items():
         found = small.diagnosis(FOLDED.format(returned), agrees)
-        assert found is not None and said in found.problem, (returned, found)
+        assert found is not None and says(found.problem, said), (returned, found)
         assert small.diagnosis(FOLDED.format(returned), agrees, hidden=True), returned
 
 
@@ -152,7 +159,7 @@ def test_what_cannot_be_judged_is_an_error_of_the_build(tmp_path):
     for number, (solution, cases, said) in enumerate(UNFIT):
         with pytest.raises(CourseError) as error:
             SmallCourse(tmp_path / str(number), solution, cases)
-        assert said in str(error.value) and "values/1" in str(error.value), solution
+        assert says(str(error.value), said) and "values/1" in str(error.value), solution
 
 
 ARGUMENTS = {
@@ -229,7 +236,7 @@ def test_an_object_keeps_what_it_holds(tmp_path, base, start):
         assert "changes `self` itself" in small.diagnosis(changing, keeps_all, hidden).problem
     assert small.diagnosis(changing, keeps) is None
     found = small.diagnosis(text.replace("x * self.size", "x"), keeps_all)
-    assert found.problem == "the result is just what was passed in"
+    assert "just what was passed in" in found.problem
 
 
 def test_who_does_nothing_has_kept_no_input(tmp_path):
@@ -243,7 +250,7 @@ def test_who_does_nothing_has_kept_no_input(tmp_path):
         "len(x)": "the result is 3; a list of 3 is expected",
     }.items():
         found = small.diagnosis(FOLDED.format(returned), keeps)
-        assert (found is None) if said is None else said in found.problem, found
+        assert (found is None) if said is None else says(found.problem, said), found
     assert small.diagnosis(FOLDED.format("x"), lambda f: f.keeps_inputs("sorted")) is None
 
 

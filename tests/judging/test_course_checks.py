@@ -15,8 +15,8 @@ SIGNATURE = (
     "from tensorgrade import signature\n@signature('{}')\ndef signs(case, expected, seen): ...\n"
 )
 REFUSED = {  # what is written, and what is said of it
-    2 * CHECK.format("is_positive"): "check 'is_positive' is there twice",
-    2 * SIGNATURE.format("signs"): "signature 'signs' is there twice",
+    2 * CHECK.format("is_positive"): "check 'is_positive' .* twice",
+    2 * SIGNATURE.format("signs"): "signature 'signs' .* twice",
     CHECK.format("agrees"): "has a check 'agrees'",
     CHECK.format("seen"): "has a check 'seen'",
     SIGNATURE.format("values"): "has a signature 'values'",
