@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test release proofs build check docs wheel clean
 
 demo: release
-	@echo; echo "── The kit for learners, and a sample class: 30 invented learners. One has an endless loop"
+	@echo; echo "── The kit, and a sample class of 30. One learner has an endless loop, one ends the process"
 	@rm -rf $(DEMO)
 	@printf '%s\n' 'bundle --out $(DEMO)/attention-kit.zip' 'sample $(DEMO)/submitted --learners 30' \
 	    | xargs -P 2 -L 1 tensorgrade

@@ -121,13 +121,12 @@ def line_of_mistakes(answer: Answer) -> int | None:
         return None
     if line := line_making_the_same(answer, made):
         return line
-    # On public cases a wrong earlier exercise makes values wrong too.
-    own = [] if answer.right_versions else stages_on(answer, entries)
-    both = zip(own, made.seen, strict=False)
-    lines = Counter(line_on(answer, *pair, made.edited, public) for pair in both)
-    del lines[0]
-    if lines:  # simple cases, such as with size 1, may mislead
-        return max(lines, key=lambda line: (lines[line], -line))
+    if not answer.right_versions:  # a wrong earlier exercise makes values of public cases wrong too
+        both = zip(stages_on(answer, entries), made.seen, strict=True)
+        lines = Counter(line_on(answer, *pair, made.edited, public) for pair in both)
+        del lines[0]
+        if lines:  # simple cases, such as with size 1, may mislead
+            return max(lines, key=lambda line: (lines[line], -line))
     return line_with_the_same_code(answer, made)
 
 

@@ -32,7 +32,7 @@ class CleanPages(HTMLExporter):
 
 
 class OnlyCards(Preprocessor):
-    """A preprocessor that leaves cells nothing to show but their text and our cards."""
+    """A preprocessor that shows raw cells as text, so that a page has no HTML but our cards."""
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict, index: int

@@ -32,7 +32,7 @@ class Checked:
 
     @property
     def mark(self) -> str:
-        """The mark for the state; an earlier exercise that is waited for has the cross."""
+        """The mark for the state; a circle if the exercise waits for an earlier one."""
         return MARKS[State.TO_DO if self.waits_for else self.state]
 
     @property
