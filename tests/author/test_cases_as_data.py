@@ -69,5 +69,5 @@ def test_a_call_goes_to_the_object_made_last_or_to_the_exercise():
     targets = [step.on for step in steps]
     assert targets == ["", "", "object0", "object1", "", "object0"]
     assert steps[4].arguments == {"a": {"object": "object0"}}
-    with pytest.raises(CourseError, match="f, case group/one: `load` is about an object"):
+    with pytest.raises(CourseError, match="f, case group/one: `load`"):
         recorded(load({"w": weights(2)}), construct("V1"))

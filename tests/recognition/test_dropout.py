@@ -86,7 +86,7 @@ def test_a_slice_that_is_never_dropped_is_noticed():
 @pytest.mark.parametrize(
     "zeros, scale, told",
     [
-        (0.0, 1.0, "nothing is dropped"),
+        (0.0, 1.0, "dropped"),
         (1.0, None, "drops everything"),
         (0.0, 1 / (1 - P), "scales everything"),
         (P, None, "not all scaled by the same"),

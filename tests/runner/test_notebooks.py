@@ -154,7 +154,7 @@ def test_what_is_no_notebook_is_refused_with_a_sentence(text):
 
 
 def test_a_merge_conflict_is_reported_with_its_line_and_endless_code_refused():
-    with pytest.raises(Unreadable, match=r"n\.ipynb is damaged: line 2 is not valid JSON"):
+    with pytest.raises(Unreadable, match=r"n\.ipynb .* damaged: line 2"):
         source_in(b'{\n<<<<<<< HEAD\n"cells": []}', "n.ipynb")
     endless = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1\n" * 200_000)])
     with pytest.raises(Unreadable, match="more than"):

@@ -32,13 +32,13 @@ SOME = [f"ada/{CH1}/{PY}"]
 @pytest.mark.parametrize(
     "paths, word",
     [
-        *(([*SOME, own], f"is a course, because it holds {own}")
+        *(([*SOME, own], f"because it holds {own}")
           for own in ("course_config.py", "exercises/course.json", "course.json")),
         ([f"HW1/{name}/{PY}" for name in ("ada", "ben", "chi")],
          "HW1 seems to hold a folder for each learner: ada, ben, chi"),
         ([f"HW1/{name}/{CH1}/{NOTEBOOK}" for name in ("ada", "ben")], "HW1 seems to hold"),
         (["people.csv"], "one folder too high"),
-        ([f"{CH1}/{PY}", f"{CH2}/{CH2}.py"], "holds chapters, so it is one folder too deep"),
+        ([f"{CH1}/{PY}", f"{CH2}/{CH2}.py"], "one folder too deep"),
         ([f"{CH1}/{name}/src/{CH1} (1).py" for name in ("ada", "ben")] + [f"{CH2}/ada/{CH2}.py"],
          f"{CH1} seems to hold a folder for each learner: ada, ben"),
     ],
