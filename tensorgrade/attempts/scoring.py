@@ -134,9 +134,10 @@ def right_versions(wrong: list[Judged]) -> dict[str, str]:
     result is empty in a self-check and without the solution.
     """
     attempt = wrong[0].answer.attempt
-    pairs = attempt.side.pairs if attempt.references.hidden else None
+    if (solution := attempt.side.solution) is None:
+        return {}
     roots = [one.answer.name for one in wrong if not one.excused_by]
-    return {one: version_alone(pairs.sources[one].text, one) for one in roots} if pairs else {}
+    return {one: version_alone(solution.sources[one].text, one) for one in roots}
 
 
 def version_alone(text: str, name: str) -> str:

@@ -19,7 +19,7 @@ from ..judging.names import own_name
 from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, tells, where_wrong
 from ..recognition.edits import EditError
-from ..recognition.fingerprints import Known, Names, agrees
+from ..recognition.fingerprints import Names, agrees
 from .attempt import Answer, once
 from .recognized import mistakes
 
@@ -56,7 +56,7 @@ def where(answer: Answer, raised: bool) -> Where | None:
         if compared.trace.cut or (error and (error.verb != "call" or not error.line)):
             continue
         line = next(iter(compared.trace.raised), error.line) if error else None
-        found = where_wrong(compared, line, answer.attempt.place)
+        found = where_wrong(compared, line, answer.attempt.source.place)
         if found is None:
             innocent |= compared.lines_of_other_values()
         elif found.line == 0 or (answer.is_own_line(found.line) and found.line not in innocent):
@@ -113,7 +113,7 @@ def line_of_mistakes(answer: Answer) -> int | None:
     value as the solution with the mistakes, or else the only line with the same code.
     """
     public, names = answer.attempt.public, mistakes(answer)
-    if not names or public is None:
+    if not names or public is None or answer.attempt.side.solution is None:
         return None
     entries = telling_cases(answer, names, public)
     made = solution_with(answer, names, entries)
@@ -136,7 +136,8 @@ def telling_cases(answer: Answer, names: Names, public: References) -> list[Entr
     Results that hold one number only show nothing.
     """
     side = answer.attempt.side.public
-    known = side.known(answer.name) if side else Known({}, [])
+    assert side
+    known = side.known(answer.name)
     prints = [one for one in known.prints if len(one.mistakes) == 1 and one.mistakes[0] in names]
 
     def shows(entry: Entry) -> bool:
@@ -148,20 +149,20 @@ def telling_cases(answer: Answer, names: Names, public: References) -> list[Entr
 
 
 def solution_with(answer: Answer, names: Names, entries: list[Entry]) -> Made | None:
-    """Run the solution with known mistakes on public cases; None without a solution.
+    """Run the solution with known mistakes on public cases; None if it does not contain them.
 
     The dearest mistake stands for all if they change the same piece of the solution.
     """
-    pairs = answer.attempt.side.pairs
-    if pairs is None or not all(name in pairs.sources[answer.name].edits for name in names):
+    solution = answer.attempt.side.solution
+    if solution is None or not solution.sources[answer.name].edits.keys() >= {*names}:
         return None
     try:
-        program = pairs.made(answer.name, names)
+        program = solution.made(answer.name, names)
     except EditError:
-        program = pairs.made(answer.name, names[:1])
-    observed = pairs.lab.run(program, [case for case, _ in entries])
-    pairs.lab.end(program)
-    before, text = map(SubmittedText, (pairs.sources[answer.name].text, program.text.text))
+        program = solution.made(answer.name, names[:1])
+    observed = solution.lab.run(program, [case for case, _ in entries])
+    solution.lab.end(program)
+    before, text = map(SubmittedText, (solution.sources[answer.name].text, program.text.text))
     matcher = difflib.SequenceMatcher(None, before.lines, text.lines, autojunk=False)
     # If lines are missing, the line that follows counts.
     edited = frozenset(
