@@ -102,15 +102,8 @@ def brief(value: object) -> str:
 
 def changed_inputs(seen: Observation) -> list[str]:
     """Return a text for each call that changed inputs in place."""
-    return [
-        f"{name} changes {changes(facts)}"
-        for name, facts in sorted(seen.facts.items())
-        if changes(facts)
-    ]
-
-
-def changes(facts: dict) -> list:
-    return facts.get("changed") or []
+    changed = ((name, facts.get("changed")) for name, facts in sorted(seen.facts.items()))
+    return [f"{name} changes {inputs}" for name, inputs in changed if inputs]
 
 
 def equals_an_input(case: Case, result: torch.Tensor) -> bool:

@@ -43,9 +43,7 @@ class Checked:
     @property
     def waits_for(self) -> str:
         """The earlier exercise that is the only reason for failed checks, or ""."""
-        found = [one.finding for one in self.results if one.finding and one.rule == Rule.EARLIER]
-        names = (one.earlier.name if one.earlier else one.blames for one in found)
-        return next(filter(None, names), "")
+        return next((one.finding.blames for one in self.results if one.finding), "")
 
     @cached_property
     def note(self) -> Note | None:
@@ -79,7 +77,7 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
 
     For example: `2 of 4 checks passed; known mistake: −2.5`.
 
-    >>> how_earned([CheckResult("scale", 2, passed=True)], most=2)
+    >>> how_earned([CheckResult(2, passed=True)], most=2)
     '1 of 1 check passed'
     """
     answers = [check for check in checks if not check.of_size]
