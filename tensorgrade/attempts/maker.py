@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..course import Course, CourseError
-from ..exchange.references import References, load_references
+from ..exchange.references import load_references
 from ..exchange.stored import stored_path
 from ..judging.checks import load_checks
 from ..project import load_course
@@ -55,14 +55,6 @@ class AttemptMaker:
                 side.solution = self.solution(chapter)
         return self.sides[key]
 
-    def references(self, chapter: str) -> References:
-        """Return a chapter's references."""
-        return self.side(chapter).references
-
-    def is_hidden(self, chapter: str) -> bool:
-        """Return True if the expected values of a chapter's cases may never be shown."""
-        return self.references(chapter).hidden
-
     def is_built(self, chapter: str, folder: Path | None = None) -> bool:
         """Return True if a chapter's references are in a folder, by default that of the tests."""
         folder = folder or self.tests
@@ -84,7 +76,7 @@ class AttemptMaker:
     def program(self, chapter: str, source: Source | SubmittedFiles) -> Program:
         """Return a text or files with everything that the course adds to them."""
         if chapter not in self.programs:
-            bugs = self.references(chapter).bugs
+            bugs = self.side(chapter).references.bugs
             exercises = {name: bugs.get(name, "") for name in self.names(chapter)}
             given = read_given(self.exercises, chapter, [c.name for c in self.course.chapters])
             text, parameters = Source("", ""), self.course.chapter(chapter).parameters
@@ -105,7 +97,7 @@ class AttemptMaker:
 
         Raises NotIsolated or NotStarted.
         """
-        if self.is_hidden(chapter):
+        if self.side(chapter).references.hidden:
             return Lab(self.warm_up(), self.course.limits, self.device)
         # A fork of a process that has looked for a GPU cannot use it.
         here = self.setup.here or self.device != "cpu"

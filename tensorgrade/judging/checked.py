@@ -5,7 +5,6 @@ raises Wrong, and can be called like a method: `exercise.agrees("values")`.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
@@ -198,13 +197,8 @@ def is_handed_back(case: Case, result: torch.Tensor) -> bool:
 
     For example, a loss of 0.0 may equal a target's integer id, but it is no copy of it.
     """
-    floating = result.is_floating_point()
-    tensors = {
-        name: passed
-        for name, passed in case.tensors.items()
-        if passed.is_floating_point() == floating
-    }
-    return equals_an_input(replace(case, tensors=tensors), result)
+    floating, tensors = result.is_floating_point(), case.tensors.values()
+    return equals_an_input((t for t in tensors if t.is_floating_point() == floating), result)
 
 
 def is_constant(result: torch.Tensor) -> bool:

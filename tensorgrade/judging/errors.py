@@ -26,7 +26,6 @@ class JudgedAttempt(Protocol):
 
     chapter: Chapter
     references: References
-
     tolerances: dict[str, Tolerance]
 
     @property

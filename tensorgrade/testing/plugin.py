@@ -249,7 +249,7 @@ def attempt_in(config: pytest.Config, maker: AttemptMaker, chapter: str) -> Atte
     """Return the attempt at a chapter in the folder of learner files, created once for a run."""
     folder = config.getoption("attempt")
     try:
-        hidden = maker.is_hidden(chapter)
+        hidden = maker.side(chapter).references.hidden
     except CourseError as error:  # if nothing has been built yet
         pytest.exit(str(error), returncode=2)
     if hidden and not folder:

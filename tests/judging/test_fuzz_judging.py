@@ -72,7 +72,7 @@ class Answering(Lab):
 
 def hostile(maker, chapter: str, names: list[str], choose) -> Attempt:
     """Return an attempt whose replies are the right ones with parts exchanged by a chooser."""
-    references = maker.references(chapter)
+    references = maker.side(chapter).references
     right = {case.id: expected for name in names for case, expected in references.of(name)}
 
     def reply(case) -> Observation:
