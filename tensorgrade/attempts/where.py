@@ -22,6 +22,7 @@ from ..recognition.edits import EditError
 from ..recognition.fingerprints import Names, agrees
 from .attempt import Answer, once
 from .recognized import mistakes
+from .side import Side, Solution
 
 DEFINES = ("class ", "def ", "async ", "@")
 FEW = 2  # cases that show the line of a known mistake; each more costs 5 % of a submission's time
@@ -112,31 +113,30 @@ def line_of_mistakes(answer: Answer) -> int | None:
     That is the line that makes the same attribute in `__init__`, or that computes the same wrong
     value as the solution with the mistakes, or else the only line with the same code.
     """
-    public, names = answer.attempt.public, mistakes(answer)
-    if not names or public is None or answer.attempt.side.solution is None:
+    side, names = answer.attempt.side.public, mistakes(answer)
+    solution = answer.attempt.side.solution
+    if side is None or solution is None or not names:
         return None
-    entries = telling_cases(answer, names, public)
-    made = solution_with(answer, names, entries)
-    if made is None:
+    if not solution.sources[answer.name].edits.keys() >= {*names}:
         return None
+    entries = telling_cases(answer, names, side)
+    made = solution_with(answer, solution, names, entries)
     if line := line_making_the_same(answer, made):
         return line
     if not answer.right_versions:  # a wrong earlier exercise makes values of public cases wrong too
         both = zip(stages_on(answer, entries), made.seen, strict=True)
-        lines = Counter(line_on(answer, *pair, made.edited, public) for pair in both)
+        lines = Counter(line_on(answer, *pair, made.edited, side.references) for pair in both)
         del lines[0]
         if lines:  # simple cases, such as with size 1, may mislead
             return max(lines, key=lambda line: (lines[line], -line))
     return line_with_the_same_code(answer, made)
 
 
-def telling_cases(answer: Answer, names: Names, public: References) -> list[Entry]:
+def telling_cases(answer: Answer, names: Names, side: Side) -> list[Entry]:
     """Return FEW traced public cases, first those on which one of these mistakes shows.
 
     Results that hold one number only show nothing.
     """
-    side = answer.attempt.side.public
-    assert side
     known = side.known(answer.name)
     prints = [one for one in known.prints if len(one.mistakes) == 1 and one.mistakes[0] in names]
 
@@ -145,17 +145,14 @@ def telling_cases(answer: Answer, names: Names, public: References) -> list[Entr
             return False
         return any(not agrees(one, entry[0].name, known.right) for one in prints)
 
-    return sorted(traced(answer, public), key=lambda entry: not shows(entry))[:FEW]
+    return sorted(traced(answer, side.references), key=lambda entry: not shows(entry))[:FEW]
 
 
-def solution_with(answer: Answer, names: Names, entries: list[Entry]) -> Made | None:
-    """Run the solution with known mistakes on public cases; None if it does not contain them.
+def solution_with(answer: Answer, solution: Solution, names: Names, entries: list[Entry]) -> Made:
+    """Run the solution with known mistakes on public cases.
 
     The dearest mistake stands for all if they change the same piece of the solution.
     """
-    solution = answer.attempt.side.solution
-    if solution is None or not solution.sources[answer.name].edits.keys() >= {*names}:
-        return None
     try:
         program = solution.made(answer.name, names)
     except EditError:
