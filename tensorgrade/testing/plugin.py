@@ -202,7 +202,8 @@ class CheckItem(pytest.Item):
         results = self.config.stash[RESULTS][self.file.folder][self.exercise]
         result = self.result = next(one for one in results if one.asks == self.check.says)
         if result.is_to_do or part.is_as_given:
-            found = result.finding.diagnosis.problem if result.finding else "the given code passes"
+            finding = result.finding  # None if the given code passes the check
+            found = finding.diagnosis.problem if finding else "find the mistake in the given code"
             why = f"{self.exercise} is to do: {found}"
             raise pytest.skip.Exception(why, _use_item_location=True)
         if result.finding is not None:
