@@ -220,15 +220,10 @@ def told_at(place: tuple[int, ...], expected: torch.Tensor, actual: torch.Tensor
 
 
 def shapes_of(expected: torch.Tensor, actual: torch.Tensor | None) -> tuple[str, str]:
-    """Return both shapes, with the dtypes unless both are float32."""
-    both = [one for one in (expected, actual) if isinstance(one, torch.Tensor)]
-    dtypes = any(one.dtype != torch.float32 for one in both)
-    return shape_of(expected, dtypes), shape_of(actual, dtypes)
-
-
-def shape_of(tensor: torch.Tensor | None, dtype: bool) -> str:
-    """Return a tensor's shape, and its type if asked for, such as `(6, 6), float32`."""
-    if not isinstance(tensor, torch.Tensor):
-        return "no tensor"
-    name = f", {str(tensor.dtype).removeprefix('torch.')}" if dtype else ""
-    return spoken_shape(tensor.shape) + name
+    """Return both shapes, with the dtypes unless both are float32, such as `(6, 6), float64`."""
+    both = [expected] if actual is None else [expected, actual]
+    shapes = [spoken_shape(one.shape) for one in both]
+    if any(one.dtype != torch.float32 for one in both):
+        names = (str(one.dtype).removeprefix("torch.") for one in both)
+        shapes = [f"{shape}, {name}" for shape, name in zip(shapes, names, strict=True)]
+    return shapes[0], "no tensor" if actual is None else shapes[1]

@@ -43,9 +43,7 @@ class Checked:
     @property
     def waits_for(self) -> str:
         """The earlier exercise that is the only reason for failed checks, or ""."""
-        found = [one.finding for one in self.results if one.finding and one.rule == Rule.EARLIER]
-        names = (one.earlier.name if one.earlier else one.blames for one in found)
-        return next(filter(None, names), "")
+        return next((one.finding.blames for one in self.results if one.finding), "")
 
     @cached_property
     def note(self) -> Note | None:
@@ -79,13 +77,13 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
 
     For example: `2 of 4 checks passed; known mistake: −2.5`.
 
-    >>> how_earned([CheckResult("scale", 2, passed=True)], most=2)
+    >>> how_earned([CheckResult(2, passed=True)], most=2)
     '1 of 1 check passed'
     """
     answers = [check for check in checks if not check.of_size]
     passed = sum(check.passed for check in answers)
     parts = [f"{passed} of {plural(len(answers), 'check')} passed"]
-    if passed < len(answers) and (reason := forbidden_call(answers) or other_rule(answers)):
+    if passed < len(answers) and (reason := other_rule(answers)):
         costs = most - earned(answers)
         parts.append(f"{reason}: {lost(costs)}" if costs else reason)
     if any(check.of_size and not check.passed for check in checks):
@@ -103,21 +101,19 @@ RULES = {
 
 
 def other_rule(answers: list[CheckResult]) -> str:
-    """Return the reason if failed checks do not cost exactly their own points; else ""."""
+    """Return the reason if failed checks do not cost exactly their own points; else "".
+
+    It names the forbidden call and its line, if both are known.
+    """
     rules = {check.rule for check in answers if check.rule}
+    findings = [check.finding for check in answers if check.finding]
     if Rule.MISTAKE in rules:
-        found = [check.finding.mistakes for check in answers if check.finding]
-        return "known mistakes" if any(len(names) > 1 for names in found) else "known mistake"
+        several = any(len(one.mistakes) > 1 for one in findings)
+        return "known mistakes" if several else "known mistake"
+    for one in findings if Rule.FORBIDDEN in rules else ():
+        if one.diagnosis.call and one.line:
+            return f"a forbidden call ({one.diagnosis.call}, {one.place(one.line)})"
     return next((words for rule, words in RULES.items() if rule in rules), "")
-
-
-def forbidden_call(answers: list[CheckResult]) -> str:
-    """Return the forbidden call that costs points and its line, if both are known; else ""."""
-    found = [one.finding for one in answers if one.finding and one.rule == Rule.FORBIDDEN]
-    first = next((one for one in found if one.diagnosis.call and one.line), None)
-    if first is None or first.line is None:
-        return ""
-    return f"a forbidden call ({first.diagnosis.call}, {first.place(first.line)})"
 
 
 def lost(points: float) -> str:

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..attempts.attempt import Answer, Attempt
+from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, Course, Exercise
@@ -81,16 +81,6 @@ def print_nothing_found(terminal: TerminalReporter, keyword: str, names: list[st
     terminal.write_line(f"\nNo exercise or check matches -k {keyword}. {told}".rstrip(), bold=True)
 
 
-def why_skipped(part: Answer, result: CheckResult) -> str:
-    """Return the reason that a test explorer shows for an exercise that is not started."""
-    diagnosis = result.finding.diagnosis if result.finding else None
-    if part.given_code:
-        return f"{part.name} is not started: find the mistake in the given code"
-    if diagnosis is None or diagnosis.id == "not_written":
-        return f"{part.name} is not started"
-    return f"{part.name} is to do: {diagnosis.problem}"
-
-
 def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
     """Print the parts of the learner's files that could not be run, and the warnings in them."""
     console.print()
@@ -111,7 +101,7 @@ def left_out(attempt: Attempt) -> list[str]:
     failed = [p.error for p in attempt.loaded.problems if named.isdisjoint(p.names)]
     left = f"Left out of {attempt.chapter.name}.py, because"
     endless = f"{left} it does not finish or ends Python: the code outside of functions and classes"
-    told = [f"{left} it fails: {raised(error, attempt.place)}" for error in failed]
+    told = [f"{left} it fails: {raised(error, attempt.source.place)}" for error in failed]
     passed_by = attempt.lab.server is not None and bool(BREAKPOINT.search(attempt.source.text))
     return [endless] * attempt.lab.definitions_only + told + [NO_STOP] * passed_by
 
