@@ -13,7 +13,6 @@ import json
 import os
 import random
 import resource
-import runpy
 import shutil
 import statistics
 import subprocess
@@ -170,12 +169,14 @@ def memory(asked: argparse.Namespace) -> None:
     The memory is the peak of all processes together. The files are a right one, one that is wrong
     in every exercise, and one with an endless loop. It needs root.
     """
+    from tests.answers.reader import rows_of as rows_of_answers
     from tests.container import measured
 
     right = wrong = PROJECT.solution(asked.chapter).read_text("utf-8")
-    answers = runpy.run_path(str(ROOT / f"tests/answers/wrong_edits/{asked.chapter}.py"))["WRONG"]
-    for ways in answers.values():
-        for old, new in next(iter(ways.values())):
+    rows = [row for row in rows_of_answers("edits.jsonl") if row["chapter"] == asked.chapter]
+    rows = [row for row in rows if row["corpus"] == "wrong_edits"]
+    for row in {row["exercise"]: row for row in reversed(rows)}.values():  # the first of each
+        for old, new in row["edits"]:
             wrong = wrong.replace(old, new, 1)
     files = {"right": right, "wrong": wrong, "endless": TROUBLE["endless loop"](right)}
     for name, text in files.items():

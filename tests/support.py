@@ -36,7 +36,7 @@ from tensorgrade.recognition.edits import Edits, make
 from tensorgrade.sandbox.holes import examine
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
-from .answers.merged_mistakes import MERGED
+from .answers.reader import rows_of as rows_in
 from .container import contained
 from .forked import MODULES, be_command
 
@@ -274,9 +274,14 @@ def stored_references(project: Project, chapter: str, hidden: bool = True) -> Re
 
 
 def merged(exercise: str) -> dict[str, Edits]:
-    """Return the edits of an exercise's mistakes that were merged with another one, by name."""
+    """Return the edits of an exercise's mistakes that were merged with another one, by name.
+
+    It has the same results on all cases. Learners still make them, so they stay answers:
+    `twins.tsv` has the name that is true of each.
+    """
+    rows = rows_in("merged.jsonl")
     return {
-        name: tuple(edits) for (name, where), edits in MERGED.items() if exercise in where.split()
+        row["name"]: tuple(map(tuple, row["edits"])) for row in rows if row["exercise"] == exercise
     }
 
 

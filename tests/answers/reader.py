@@ -10,17 +10,15 @@ import difflib
 import gzip
 import json
 import re
-import runpy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-REGION = re.compile(r"(### BEGIN SOLUTION.*?### END SOLUTION)", re.DOTALL)
 KEY = ("corpus", "chapter", "exercise", "name")  # fields of an answer, columns of files
-Edits = list[tuple[str, str]]  # pieces of the solution, each with its replacement
+Edits = Iterable[tuple[str, str]]  # pieces of a definition, each with its replacement
 
 
 @cache
@@ -31,18 +29,22 @@ def solution(chapter: str) -> str:
 
 
 def edited(source: str, exercise: str, edits: Edits) -> str:
-    """Return a chapter's text with pieces of one exercise's solution replaced.
-
-    Each piece must occur exactly once between `### BEGIN SOLUTION` and `### END SOLUTION`.
-    """
+    """Return a chapter's text with pieces of one definition replaced, each of which occurs once."""
     first, last = place_of(source, exercise)
     lines = source.splitlines()
-    parts = REGION.split("\n".join(lines[first:last]))
+    part = "\n".join(lines[first:last])
     for old, new in edits:
-        found = sum(part.count(old) for part in parts[1::2])
-        assert found == 1, f"{exercise}: {old!r} occurs {found} times"
-        parts[1::2] = [part.replace(old, new) for part in parts[1::2]]
-    return "\n".join([*lines[:first], *"".join(parts).splitlines(), *lines[last:], ""])
+        assert part.count(old) == 1, f"{exercise}: {old!r} occurs {part.count(old)} times"
+        part = part.replace(old, new)
+    return "\n".join([*lines[:first], *part.splitlines(), *lines[last:], ""])
+
+
+def rows_of(name: str) -> list[dict]:
+    """Return the rows of a file with one JSON object a line, which may be compressed."""
+    path = HERE / name
+    stored = path.read_bytes()
+    text = gzip.decompress(stored) if path.suffix == ".gz" else stored
+    return [json.loads(line) for line in text.splitlines()]
 
 
 @cache
@@ -103,8 +105,7 @@ class Answer:
 
 def answers() -> list[Answer]:
     """Return all answers except those with known mistakes, which the graders list."""
-    edits = [*edited_answers("right_edits", "RIGHT"), *edited_answers("wrong_edits", "WRONG")]
-    return [*solutions(), *edits, *right_answers(), *definitions(), *generated()]
+    return [*solutions(), *edited_answers(), *right_answers(), *definitions()]
 
 
 def solutions() -> Iterator[Answer]:
@@ -115,17 +116,6 @@ def solutions() -> Iterator[Answer]:
             first, last = place_of(text, exercise)
             if "### BEGIN SOLUTION" in "\n".join(text.splitlines()[first:last]):
                 yield Answer("solution", path.stem, exercise, "solution", text, True)
-
-
-def edited_answers(folder: str, listed: str) -> Iterator[Answer]:
-    """Yield the edits of solutions that the files of a folder list by exercise and name."""
-    for path in sorted((HERE / folder).glob("*.py")):
-        source = solution(path.stem)
-        for exercise, programs in runpy.run_path(str(path))[listed].items():
-            for name, edits in programs.items():
-                text = edited(source, exercise, edits)
-                faults = frozenset() if listed == "RIGHT" else changed_lines(source, text)
-                yield Answer(folder, path.stem, exercise, name, text, listed == "RIGHT", faults)
 
 
 def right_answers() -> Iterator[Answer]:
@@ -166,23 +156,21 @@ NAMES_OF_FACTS = {
 }
 
 
-def generated() -> Iterator[Answer]:
-    """Yield wrong answers that a program made: edits of the solution, one JSON object a line.
+def edited_answers() -> Iterator[Answer]:
+    """Yield edits of the solutions: those that people wrote, and those that a program made.
 
     "mutant": one small edit, without a known mistake. "fact": an edit that changes no value, such
     as a mask that is no buffer. "beside": a known mistake and a fact; its name is `mistake+fact`.
     """
-    with gzip.open(HERE / "generated.jsonl.gz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    for row in rows:
-        source = solution(row["chapter"])
+    for row in (*rows_of("edits.jsonl"), *rows_of("generated.jsonl.gz")):
+        source, right = solution(row["chapter"]), row["corpus"] == "right_edits"
         text = edited(source, row["exercise"], row["edits"])
         *mistakes, fact = row["name"].split("+")
         yield Answer(
             **{field: row[field] for field in KEY},
             text=text,
-            right=False,
-            faults=changed_lines(source, text),
+            right=right,
+            faults=frozenset() if right else changed_lines(source, text),
             mistakes=frozenset(mistakes),
             also=frozenset(NAMES_OF_FACTS.get(fact, ())),
         )
@@ -197,8 +185,7 @@ def defined_in(text: str) -> frozenset[str]:
 @cache
 def version3() -> dict[tuple[str, str, str], dict]:
     """Return the rows of version 3 by corpus, exercise and name: points, names, line, message."""
-    with gzip.open(HERE / "version3.jsonl.gz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
+    rows = rows_of("version3.jsonl.gz")
     return {(row["corpus"], row["exercise"], row["name"]): row for row in rows}
 
 
@@ -236,7 +223,7 @@ class Told:
     unsays: str = ""
     names: list[str] | None = None
     line: str = ""
-    points: tuple[float, float] | None = None
+    points: list[float] | None = None
     public: bool = False
 
     def __str__(self) -> str:
@@ -251,22 +238,7 @@ class Told:
 
 
 def told() -> Iterator[Told]:
-    """Yield the rows of told/*.py: TOLD, by exercise and name, lists edits and what they give."""
-    for path in sorted((HERE / "told").glob("*.py")):
-        for exercise, rows in runpy.run_path(str(path))["TOLD"].items():
-            for name, (edits, expected) in rows.items():
-                text = changed(path.stem, exercise, [edits] if isinstance(edits, str) else edits)
-                yield Told(path.stem, exercise, name, text, **expected)
-
-
-def changed(chapter: str, exercise: str, edits: list[tuple[str, str] | str]) -> str:
-    """Return a solution with pieces of a definition replaced, and with texts below it."""
-    source = solution(chapter)
-    lines = source.splitlines()
-    first, last = place_of(source, exercise)
-    part = "\n".join(lines[first:last])
-    for old, new in (one for one in edits if isinstance(one, tuple)):
-        assert part.count(old) == 1, f"{exercise}: {old!r} occurs {part.count(old)} times"
-        part = part.replace(old, new)
-    below = [one for one in edits if isinstance(one, str)]
-    return "\n".join([*lines[:first], part, *lines[last:], *below, ""])
+    """Yield the rows of `told.jsonl`: edits of a solution, a text below it, what they give."""
+    for row in rows_of("told.jsonl"):
+        text = edited(solution(row["chapter"]), row["exercise"], row.pop("edits"))
+        yield Told(text=text + row.pop("below", ""), **row)
