@@ -5,12 +5,11 @@ solution, or a definition below it (the last definition of a name counts).
 """
 
 import ast
-import csv
 import difflib
 import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -128,23 +127,20 @@ def right_answers() -> Iterator[Answer]:
 
 def definitions() -> Iterator[Answer]:
     """Yield definitions as people wrote them, below the solution of their chapter."""
-    with (HERE / "definitions.tsv").open(encoding="utf-8", newline="") as file:
-        rows = [*csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE, escapechar="\\")]
-    for row in rows:
+    for row in rows_of("definitions.jsonl"):
         code = (HERE / "definitions" / f"{row['name']}.py").read_text(encoding="utf-8")
         text = f"{solution(row['chapter'])}\n\n{code}"
-        wanted = [one for one in row["line"].split(" | ") if one]
         below = range(text.count("\n") - code.count("\n"), text.count("\n") + 1)
         lines = ["", *text.splitlines()]
-        names = row["mistakes"].split()
         yield Answer(
-            **{field: row[field] for field in (*KEY, "unsays", "until")},
+            **{field: row[field] for field in (*KEY, "right")},
             text=text,
-            right=row["truth"] == "right",
-            faults=frozenset(at for at in below if lines[at].strip() in wanted),
-            mistakes=frozenset(name for name in names if not name.startswith("~")),
-            also=frozenset(name[1:] for name in names if name.startswith("~")),
-            says=tuple(one for one in row["says"].split(" & ") if one),
+            faults=frozenset(at for at in below if lines[at].strip() in row.get("lines", ())),
+            mistakes=frozenset(row.get("mistakes", ())),
+            also=frozenset(row.get("also", ())),
+            says=tuple(row.get("says", ())),
+            unsays=row.get("unsays", ""),
+            until=row.get("until", ""),
         )
 
 
@@ -209,8 +205,8 @@ def twins_by_name() -> dict[tuple[str, str], frozenset[str]]:
 class Told:
     """A text and its expected verdict. A field with its default demands nothing.
 
-    says: words that the message contains, with ` & ` between them. unsays: words that it must not.
-    names: the mistakes. line: a piece of the line at fault; if `says` has `{}`, the message has its
+    says: words that the message contains. unsays: words that it must not.
+    names: the mistakes. line: a piece of the line at fault; if words have `{}`, the message has its
     number there, and the row need not. points: the least and the largest share of them; by default,
     not all. public: ask the learner's own checks.
     """
@@ -219,11 +215,11 @@ class Told:
     exercise: str
     name: str
     text: str = field(repr=False)
-    says: str = ""
+    says: Sequence[str] = ()
     unsays: str = ""
     names: list[str] | None = None
     line: str = ""
-    points: list[float] | None = None
+    points: Sequence[float] | None = None
     public: bool = False
 
     def __str__(self) -> str:

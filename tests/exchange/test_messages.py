@@ -13,7 +13,6 @@ from safetensors.torch import save
 
 from tensorgrade.author.recording import Recording
 from tensorgrade.course import CourseError
-from tensorgrade.exchange.cases import Case, spoken
 from tensorgrade.exchange.observation import (
     DTYPES,
     LONGEST_HEADER,
@@ -32,7 +31,6 @@ from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.traces import Trace, read_trace
 from tensorgrade.exchange.values import plain, shown, sized
 from tensorgrade.judging.comparison import ValueJudge, side_by_side
-from tensorgrade.runner.step import Step
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 from tensorgrade.runner.wire import BadMessage, pack, receive, serialized, unpack
 
@@ -243,25 +241,6 @@ def test_any_value_and_text_is_tidied(value, text):
     assert json.dumps(tidy(value)).count("[") < 12
     if len(text) <= LONGEST_TEXT and text.isprintable():
         assert printable(text) == text
-
-
-X = {"x": 2}
-STEPS = [  # each with its words
-    (Step("construct", "Layer", arguments=X, options={"seed": 3}, result="object0"), "Layer(x=2)"),
-    (Step("load", on="object1", options={"weights": {"w": "object1.2.w"}}), ""),
-    (Step("mode", on="object0", options={"training": True}), ".train()"),
-    (Step("mode", on="object0", options={"training": False}), ".eval()"),
-    (Step("move", on="object0", arguments=X), "its forward(x=2) on another device"),
-    (Step("call", "f", arguments=X, options={"seed": None}), "f(x=2)"),
-    (Step("call", on="object0", path="encode", arguments=X), ".encode(x=2)"),
-    (Step("call", on="object0", arguments=X, stages=True), "its forward(x=2)"),
-]
-
-
-@pytest.mark.parametrize("step, said", STEPS)
-def test_a_step_survives_being_sent(step, said):
-    assert Step(**json.loads(json.dumps(step.encode()))) == step
-    assert spoken(Case("f", "a/1", (step,), {})) == said
 
 
 DTYPES_SENT = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()
