@@ -124,6 +124,13 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def submit(submitted: Path, student: str, chapter: str, text: str) -> None:
+    """Write a script into a folder of submissions."""
+    path = submitted / student / chapter / f"{chapter}.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+
+
 @dataclass(frozen=True)
 class Graded:
     """A graded class: its rows by student, chapter and exercise, what the command said, and OUT."""

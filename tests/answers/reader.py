@@ -38,6 +38,14 @@ def edited(source: str, exercise: str, edits: Edits) -> str:
     return "\n".join([*lines[:first], *part.splitlines(), *lines[last:], ""])
 
 
+def replaced(text: str, edits: dict[str, str]) -> str:
+    """Return a text with pieces of it replaced, everywhere; each must occur."""
+    for old, new in edits.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
 def rows_of(name: str) -> list[dict]:
     """Return the rows of a file with one JSON object a line, which may be compressed."""
     path = HERE / name

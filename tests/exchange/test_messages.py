@@ -13,6 +13,7 @@ from safetensors.torch import save
 
 from tensorgrade.author.recording import Recording
 from tensorgrade.course import CourseError
+from tensorgrade.exchange.cases import Case, spoken
 from tensorgrade.exchange.observation import (
     DTYPES,
     LONGEST_HEADER,
@@ -31,6 +32,7 @@ from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.traces import Trace, read_trace
 from tensorgrade.exchange.values import plain, shown, sized
 from tensorgrade.judging.comparison import ValueJudge, side_by_side
+from tensorgrade.runner.step import Step
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 from tensorgrade.runner.wire import BadMessage, pack, receive, serialized, unpack
 
@@ -241,6 +243,21 @@ def test_any_value_and_text_is_tidied(value, text):
     assert json.dumps(tidy(value)).count("[") < 12
     if len(text) <= LONGEST_TEXT and text.isprintable():
         assert printable(text) == text
+
+
+X = {"x": 2}
+SPOKEN = {
+    "Layer(x=2)": Step("construct", "Layer", arguments=X, result="object0"),
+    ".eval()": Step("mode", on="object0", options={"training": False}),
+    "its forward(x=2) on another device": Step("move", on="object0", arguments=X),
+    ".encode(x=2)": Step("call", on="object0", path="encode", arguments=X),
+    "its forward(x=2)": Step("call", on="object0", arguments=X),
+}
+
+
+@pytest.mark.parametrize("said", SPOKEN)
+def test_a_step_is_described_in_words(said):
+    assert spoken(Case("f", "a/1", (SPOKEN[said],), {})) == said
 
 
 DTYPES_SENT = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ..answers.reader import place_of, solution
+from ..answers.reader import place_of, replaced, solution
 from ..support import Judge, Verdict
 
 pytestmark = pytest.mark.slow
@@ -98,14 +98,6 @@ class Selfattention_v1(nn.Module):
 """
 
 
-def edited(text: str, edits: dict[str, str]) -> str:
-    """Return a text with pieces of it replaced, everywhere."""
-    for old, new in edits.items():
-        assert old in text, old
-        text = text.replace(old, new)
-    return text
-
-
 # Whole texts, each with a chapter and an exercise, that lose nothing.
 NOTHING_LOST = {
     "own names in another order": (CH4, MANY, MANY_HEADS),
@@ -142,7 +134,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake_under_other_names_is_named_and_nothing_else_is_told(judge: Judge, name: str):
     edits, points, mistake = WRONG[name]
-    found = judge(CH4, MANY, edited(MANY_HEADS, edits))
+    found = judge(CH4, MANY, replaced(MANY_HEADS, edits))
     assert found.mistakes == (mistake,) and found.points < found.max_points
     assert points is None or found.points == points
     assert "yours" not in found.message and "called" not in found.message, found
@@ -159,7 +151,7 @@ def test_parts_that_are_meant_by_their_shapes_are_judged_by_their_values(judge: 
     """Renaming earns nothing: values are compared, and names without a partner are lost."""
 
     def graded(edits: dict[str, str]) -> Verdict:
-        return judge(CH6, "FeedForward", edited(solution(CH6), APART | edits))
+        return judge(CH6, "FeedForward", replaced(solution(CH6), APART | edits))
 
     bent = graded({"functional.gelu": "functional.relu"})
     assert bent.mistakes == ("relu_for_gelu",) and bent.points == 2.5
