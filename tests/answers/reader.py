@@ -242,7 +242,9 @@ class Told:
 
 
 def told() -> Iterator[Told]:
-    """Yield the rows of `told.jsonl`: edits of a solution, a text below it, what they give."""
+    """Yield the rows of `told.jsonl`: edits of a solution and a text below it, or a whole text."""
     for row in rows_of("told.jsonl"):
-        text = edited(solution(row["chapter"]), row["exercise"], row.pop("edits"))
-        yield Told(text=text + row.pop("below", ""), **row)
+        if "text" not in row:
+            text = edited(solution(row["chapter"]), row["exercise"], row.pop("edits"))
+            row["text"] = text + row.pop("below", "")
+        yield Told(**row)

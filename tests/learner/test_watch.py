@@ -16,7 +16,7 @@ BUG = "bug_simplified_self_attention"
 TO_DO = "raise NotImplementedError"
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal"),
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals"),
 ]
 
 
