@@ -23,6 +23,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -173,11 +174,12 @@ def memory(asked: argparse.Namespace) -> None:
     from tests.container import measured
 
     right = wrong = PROJECT.solution(asked.chapter).read_text("utf-8")
-    rows = [row for row in rows_of_answers("edits.jsonl") if row["chapter"] == asked.chapter]
-    rows = [row for row in rows if row["corpus"] == "wrong_edits"]
-    for row in {row["exercise"]: row for row in reversed(rows)}.values():  # the first of each
-        for old, new in row["edits"]:
-            wrong = wrong.replace(old, new, 1)
+    first: dict[str, list] = {}
+    for row in rows_of_answers("edits.jsonl"):
+        if (row["corpus"], row["chapter"]) == ("wrong_edits", asked.chapter):
+            first.setdefault(row["exercise"], row["edits"])
+    for old, new in chain.from_iterable(first.values()):
+        wrong = wrong.replace(old, new, 1)
     files = {"right": right, "wrong": wrong, "endless": TROUBLE["endless loop"](right)}
     for name, text in files.items():
         with tempfile.TemporaryDirectory() as folder:
