@@ -281,15 +281,12 @@ def stored_references(project: Project, chapter: str, hidden: bool = True) -> Re
 
 
 def merged(exercise: str) -> dict[str, Edits]:
-    """Return the edits of an exercise's mistakes that were merged with another one, by name.
+    """Return the edits of an exercise's mistakes that were merged with their twins, by name.
 
-    It has the same results on all cases. Learners still make them, so they stay answers:
-    `twins.tsv` has the name that is true of each.
+    Learners still make them, so they stay answers.
     """
-    rows = rows_in("merged.jsonl")
-    return {
-        row["name"]: tuple(map(tuple, row["edits"])) for row in rows if row["exercise"] == exercise
-    }
+    rows = [row for row in rows_in("twins.jsonl") if row["exercise"] == exercise]
+    return {row["name"]: tuple(map(tuple, row["edits"])) for row in rows if "edits" in row}
 
 
 def with_mistakes(project: Project, chapter: str, exercise: str, *names: str) -> str:

@@ -200,11 +200,11 @@ def twins(exercise: str, name: str) -> frozenset[str]:
 
 @cache
 def twins_by_name() -> dict[tuple[str, str], frozenset[str]]:
-    """Read `twins.tsv`: exercise, name, its twin."""
+    """Read `twins.jsonl`. A name with edits was merged with its twin: graders list it no more."""
     found: dict[tuple[str, str], frozenset[str]] = {}
-    for line in (HERE / "twins.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        exercise, name, twin = line.split("\t")
-        for key, other in (((exercise, name), twin), ((exercise, twin), name)):
+    for row in rows_of("twins.jsonl"):
+        for one, other in ((row["name"], row["twin"]), (row["twin"], row["name"])):
+            key = row["exercise"], one
             found[key] = found.get(key, frozenset()) | {other}
     return found
 
