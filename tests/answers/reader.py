@@ -1,7 +1,9 @@
 """The answers that this repository knows, each with the truth about it. No engine is imported.
 
 An answer is a chapter's text that equals the solution except for one exercise. It is an edit of the
-solution, or a definition below it (the last definition of a name counts).
+solution, or a definition below it (the last definition of a name counts). To add one, write a row:
+`edits.jsonl` has edits, `definitions.jsonl` what is true of the files in `definitions/`, and
+`told.jsonl` what a verdict must say. A row is one JSON object on one line.
 """
 
 import ast
