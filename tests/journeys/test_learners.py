@@ -27,7 +27,7 @@ def test_a_learner_with_scripts(own):
     """Read the lessons and check the stubs.
 
     Then write a wrong answer, check it, look at its mistake, and ask for a hint.
-    Start `watch`, save an endless loop, an exit and the right answer, and end `watch`.
+    Start `watch`, save the right answer, and end `watch`.
     Check again, look at the progress, and submit.
     """
     chapter = own / "exercises" / f"{CHAPTER}.py"
@@ -49,16 +49,10 @@ def test_a_learner_with_scripts(own):
     page = own.parent / "page.txt"
     watch = begun("watch", cwd=own, written=page)
     wait_until(lambda: "attention_scores: wrong" in page.read_text("utf-8"), watch)
-    for line, said in {
-        "while True: pass": "Is there an infinite loop?",
-        "import os; os._exit(1)": "The process that",
-        RIGHT: "attention_scores is done",
-    }.items():
-        chapter.write_text(stub.replace(STUB, line, 1), encoding="utf-8")
-        wait_until(lambda: said in " ".join(page.read_text("utf-8").split()), watch)  # noqa: B023
+    chapter.write_text(stub.replace(STUB, RIGHT, 1), encoding="utf-8")
+    wait_until(lambda: "attention_scores is done" in page.read_text("utf-8"), watch)
     watch.send_signal(signal.SIGINT)
     assert watch.wait(300) == 0
-    assert " ".join(page.read_text("utf-8").split()).endswith("5 of 439 points.")
 
     assert run_pytest("exercises", "-k", "attention_scores", cwd=own).returncode == 0
     history = (own / ".tensorgrade" / "history.jsonl").read_text(encoding="utf-8")

@@ -1,14 +1,15 @@
-"""`tensorgrade watch` on a terminal: saves are checked, and keys do their work."""
+"""`tensorgrade watch`, with and without a terminal: saves are checked, and keys do their work."""
 
 import os
 import re
 import shutil
+import signal
 import sys
 
 import pexpect
 import pytest
 
-from ..kits import FIRST, write
+from ..kits import FIRST, begun, wait_until, write
 from ..support import ROOT
 
 CHAPTER = FIRST[0]
@@ -16,8 +17,47 @@ BUG = "bug_simplified_self_attention"
 TO_DO = "raise NotImplementedError"
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals"),
+    pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal"),
 ]
+# What is saved one after another in the place of an unwritten exercise, and what is said then.
+SAVES = [
+    (
+        "return inputs @ inputs.T",
+        "not only the query's.",
+        "2.5 of 5 points: 0 of 4 checks passed; known mistake: −2.5",
+    ),
+    ("while True: pass", "did not finish", "Is there an infinite loop?"),
+    ("return ((inputs @ query", "SyntaxError", f"{CHAPTER}.py:"),
+    ("import os; os._exit(1)", "The process that", "attention_scores: wrong"),
+    ("return inputs @ query", "attention_scores is done", "checked at"),
+]
+
+
+def test_each_save_is_checked_and_it_leaves_quietly(kit, tmp_path):
+    own, said = shutil.copytree(kit, tmp_path / "kit"), tmp_path / "said.txt"
+    process = begun("watch", cwd=own, written=said)
+
+    def told() -> str:
+        return " ".join(said.read_text(encoding="utf-8").split())
+
+    try:
+        wait_until(lambda: "q quit" in told(), process)
+        assert "Start here: attention_scores" in told()
+        before = TO_DO
+        for line, *expected in SAVES:
+            so_far = len(told())
+            write(own, CHAPTER, before, line)
+            wait_until(lambda: "q quit" in told()[so_far:], process)  # noqa: B023
+            for one in expected:
+                assert one in told()[so_far:], (line, told()[so_far:])
+            before = line
+        assert f"checking {CHAPTER}.py …" in told()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == 0
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert "Traceback" not in told() and told().endswith("5 of 439 points."), told()[-300:]
 
 
 @pytest.fixture
