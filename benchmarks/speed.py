@@ -13,7 +13,6 @@ import json
 import os
 import random
 import resource
-import runpy
 import shutil
 import statistics
 import subprocess
@@ -24,6 +23,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -170,13 +170,16 @@ def memory(asked: argparse.Namespace) -> None:
     The memory is the peak of all processes together. The files are a right one, one that is wrong
     in every exercise, and one with an endless loop. It needs root.
     """
+    from tests.answers.reader import rows_of as rows_of_answers
     from tests.container import measured
 
     right = wrong = PROJECT.solution(asked.chapter).read_text("utf-8")
-    answers = runpy.run_path(str(ROOT / f"tests/answers/wrong_edits/{asked.chapter}.py"))["WRONG"]
-    for ways in answers.values():
-        for old, new in next(iter(ways.values())):
-            wrong = wrong.replace(old, new, 1)
+    first: dict[str, list] = {}
+    for row in rows_of_answers("edits.jsonl"):
+        if (row["corpus"], row["chapter"]) == ("wrong_edits", asked.chapter):
+            first.setdefault(row["exercise"], row["edits"])
+    for old, new in chain.from_iterable(first.values()):
+        wrong = wrong.replace(old, new, 1)
     files = {"right": right, "wrong": wrong, "endless": TROUBLE["endless loop"](right)}
     for name, text in files.items():
         with tempfile.TemporaryDirectory() as folder:

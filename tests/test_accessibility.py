@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from .accessibility import QUIET, serious_violations
-from .support import ROOT, browser, cli, grade, needs
+from .support import ROOT, browser, cli, grade, needs, submit
 
 CHAPTER = "ch1_simplified_attention"
 FRAME = '<!doctype html><html lang="en"><title>A card</title><main>{}</main></html>'
@@ -35,9 +35,7 @@ def pages(tmp_path_factory) -> dict[str, str]:
     stub = (ROOT / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8")
     wrong = right.replace("return inputs @ query", "return inputs")
     for name, text in {"ada": right, "bao": wrong, "cy": stub}.items():
-        path = folder / "submitted" / name / CHAPTER / f"{CHAPTER}.py"
-        path.parent.mkdir(parents=True)
-        path.write_text(text, encoding="utf-8")
+        submit(folder / "submitted", name, CHAPTER, text)
     done = grade(folder / "submitted", folder / "out", "--isolation", "none", "--jobs", 1)
     assert done.status == 0, done.said
     assert cli("export", done.out, "--format", "pages").returncode == 0

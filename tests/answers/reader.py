@@ -1,26 +1,25 @@
 """The answers that this repository knows, each with the truth about it. No engine is imported.
 
 An answer is a chapter's text that equals the solution except for one exercise. It is an edit of the
-solution, or a definition below it (the last definition of a name counts).
+solution, or a definition below it (the last definition of a name counts). To add one, write a row:
+`edits.jsonl` has edits, `definitions.jsonl` what is true of the files in `definitions/`, and
+`told.jsonl` what a verdict must say. A row is one JSON object on one line.
 """
 
 import ast
-import csv
 import difflib
 import gzip
 import json
 import re
-import runpy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-REGION = re.compile(r"(### BEGIN SOLUTION.*?### END SOLUTION)", re.DOTALL)
 KEY = ("corpus", "chapter", "exercise", "name")  # fields of an answer, columns of files
-Edits = list[tuple[str, str]]  # pieces of the solution, each with its replacement
+Edits = Iterable[tuple[str, str]]  # pieces of a definition, each with its replacement
 
 
 @cache
@@ -31,18 +30,30 @@ def solution(chapter: str) -> str:
 
 
 def edited(source: str, exercise: str, edits: Edits) -> str:
-    """Return a chapter's text with pieces of one exercise's solution replaced.
-
-    Each piece must occur exactly once between `### BEGIN SOLUTION` and `### END SOLUTION`.
-    """
+    """Return a chapter's text with pieces of one definition replaced, each of which occurs once."""
     first, last = place_of(source, exercise)
     lines = source.splitlines()
-    parts = REGION.split("\n".join(lines[first:last]))
+    part = "\n".join(lines[first:last])
     for old, new in edits:
-        found = sum(part.count(old) for part in parts[1::2])
-        assert found == 1, f"{exercise}: {old!r} occurs {found} times"
-        parts[1::2] = [part.replace(old, new) for part in parts[1::2]]
-    return "\n".join([*lines[:first], *"".join(parts).splitlines(), *lines[last:], ""])
+        assert part.count(old) == 1, f"{exercise}: {old!r} occurs {part.count(old)} times"
+        part = part.replace(old, new)
+    return "\n".join([*lines[:first], *part.splitlines(), *lines[last:], ""])
+
+
+def replaced(text: str, edits: dict[str, str]) -> str:
+    """Return a text with pieces of it replaced, everywhere; each must occur."""
+    for old, new in edits.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def rows_of(name: str) -> list[dict]:
+    """Return the rows of a file with one JSON object a line, which may be compressed."""
+    path = HERE / name
+    stored = path.read_bytes()
+    text = gzip.decompress(stored) if path.suffix == ".gz" else stored
+    return [json.loads(line) for line in text.splitlines()]
 
 
 @cache
@@ -103,8 +114,7 @@ class Answer:
 
 def answers() -> list[Answer]:
     """Return all answers except those with known mistakes, which the graders list."""
-    edits = [*edited_answers("right_edits", "RIGHT"), *edited_answers("wrong_edits", "WRONG")]
-    return [*solutions(), *edits, *right_answers(), *definitions(), *generated()]
+    return [*solutions(), *edited_answers(), *right_answers(), *definitions()]
 
 
 def solutions() -> Iterator[Answer]:
@@ -117,17 +127,6 @@ def solutions() -> Iterator[Answer]:
                 yield Answer("solution", path.stem, exercise, "solution", text, True)
 
 
-def edited_answers(folder: str, listed: str) -> Iterator[Answer]:
-    """Yield the edits of solutions that the files of a folder list by exercise and name."""
-    for path in sorted((HERE / folder).glob("*.py")):
-        source = solution(path.stem)
-        for exercise, programs in runpy.run_path(str(path))[listed].items():
-            for name, edits in programs.items():
-                text = edited(source, exercise, edits)
-                faults = frozenset() if listed == "RIGHT" else changed_lines(source, text)
-                yield Answer(folder, path.stem, exercise, name, text, listed == "RIGHT", faults)
-
-
 def right_answers() -> Iterator[Answer]:
     """Yield right definitions in unusual forms: files with one or more exercises of a chapter."""
     for path in sorted((HERE / "right_answers").glob("*/*.py")):
@@ -138,23 +137,20 @@ def right_answers() -> Iterator[Answer]:
 
 def definitions() -> Iterator[Answer]:
     """Yield definitions as people wrote them, below the solution of their chapter."""
-    with (HERE / "definitions.tsv").open(encoding="utf-8", newline="") as file:
-        rows = [*csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE, escapechar="\\")]
-    for row in rows:
+    for row in rows_of("definitions.jsonl"):
         code = (HERE / "definitions" / f"{row['name']}.py").read_text(encoding="utf-8")
         text = f"{solution(row['chapter'])}\n\n{code}"
-        wanted = [one for one in row["line"].split(" | ") if one]
         below = range(text.count("\n") - code.count("\n"), text.count("\n") + 1)
         lines = ["", *text.splitlines()]
-        names = row["mistakes"].split()
         yield Answer(
-            **{field: row[field] for field in (*KEY, "unsays", "until")},
+            **{field: row[field] for field in (*KEY, "right")},
             text=text,
-            right=row["truth"] == "right",
-            faults=frozenset(at for at in below if lines[at].strip() in wanted),
-            mistakes=frozenset(name for name in names if not name.startswith("~")),
-            also=frozenset(name[1:] for name in names if name.startswith("~")),
-            says=tuple(one for one in row["says"].split(" & ") if one),
+            faults=frozenset(at for at in below if lines[at].strip() in row.get("lines", ())),
+            mistakes=frozenset(row.get("mistakes", ())),
+            also=frozenset(row.get("also", ())),
+            says=tuple(row.get("says", ())),
+            unsays=row.get("unsays", ""),
+            until=row.get("until", ""),
         )
 
 
@@ -166,23 +162,21 @@ NAMES_OF_FACTS = {
 }
 
 
-def generated() -> Iterator[Answer]:
-    """Yield wrong answers that a program made: edits of the solution, one JSON object a line.
+def edited_answers() -> Iterator[Answer]:
+    """Yield edits of the solutions: those that people wrote, and those that a program made.
 
     "mutant": one small edit, without a known mistake. "fact": an edit that changes no value, such
     as a mask that is no buffer. "beside": a known mistake and a fact; its name is `mistake+fact`.
     """
-    with gzip.open(HERE / "generated.jsonl.gz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    for row in rows:
-        source = solution(row["chapter"])
+    for row in (*rows_of("edits.jsonl"), *rows_of("generated.jsonl.gz")):
+        source, right = solution(row["chapter"]), row["corpus"] == "right_edits"
         text = edited(source, row["exercise"], row["edits"])
         *mistakes, fact = row["name"].split("+")
         yield Answer(
             **{field: row[field] for field in KEY},
             text=text,
-            right=False,
-            faults=changed_lines(source, text),
+            right=right,
+            faults=frozenset() if right else changed_lines(source, text),
             mistakes=frozenset(mistakes),
             also=frozenset(NAMES_OF_FACTS.get(fact, ())),
         )
@@ -197,8 +191,7 @@ def defined_in(text: str) -> frozenset[str]:
 @cache
 def version3() -> dict[tuple[str, str, str], dict]:
     """Return the rows of version 3 by corpus, exercise and name: points, names, line, message."""
-    with gzip.open(HERE / "version3.jsonl.gz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
+    rows = rows_of("version3.jsonl.gz")
     return {(row["corpus"], row["exercise"], row["name"]): row for row in rows}
 
 
@@ -209,11 +202,11 @@ def twins(exercise: str, name: str) -> frozenset[str]:
 
 @cache
 def twins_by_name() -> dict[tuple[str, str], frozenset[str]]:
-    """Read `twins.tsv`: exercise, name, its twin."""
+    """Read `twins.jsonl`. A name with edits was merged with its twin: graders list it no more."""
     found: dict[tuple[str, str], frozenset[str]] = {}
-    for line in (HERE / "twins.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        exercise, name, twin = line.split("\t")
-        for key, other in (((exercise, name), twin), ((exercise, twin), name)):
+    for row in rows_of("twins.jsonl"):
+        for one, other in ((row["name"], row["twin"]), (row["twin"], row["name"])):
+            key = row["exercise"], one
             found[key] = found.get(key, frozenset()) | {other}
     return found
 
@@ -222,8 +215,8 @@ def twins_by_name() -> dict[tuple[str, str], frozenset[str]]:
 class Told:
     """A text and its expected verdict. A field with its default demands nothing.
 
-    says: words that the message contains, with ` & ` between them. unsays: words that it must not.
-    names: the mistakes. line: a piece of the line at fault; if `says` has `{}`, the message has its
+    says: words that the message contains. unsays: words that it must not.
+    names: the mistakes. line: a piece of the line at fault; if words have `{}`, the message has its
     number there, and the row need not. points: the least and the largest share of them; by default,
     not all. public: ask the learner's own checks.
     """
@@ -232,11 +225,11 @@ class Told:
     exercise: str
     name: str
     text: str = field(repr=False)
-    says: str = ""
+    says: Sequence[str] = ()
     unsays: str = ""
     names: list[str] | None = None
     line: str = ""
-    points: tuple[float, float] | None = None
+    points: Sequence[float] | None = None
     public: bool = False
 
     def __str__(self) -> str:
@@ -251,22 +244,9 @@ class Told:
 
 
 def told() -> Iterator[Told]:
-    """Yield the rows of told/*.py: TOLD, by exercise and name, lists edits and what they give."""
-    for path in sorted((HERE / "told").glob("*.py")):
-        for exercise, rows in runpy.run_path(str(path))["TOLD"].items():
-            for name, (edits, expected) in rows.items():
-                text = changed(path.stem, exercise, [edits] if isinstance(edits, str) else edits)
-                yield Told(path.stem, exercise, name, text, **expected)
-
-
-def changed(chapter: str, exercise: str, edits: list[tuple[str, str] | str]) -> str:
-    """Return a solution with pieces of a definition replaced, and with texts below it."""
-    source = solution(chapter)
-    lines = source.splitlines()
-    first, last = place_of(source, exercise)
-    part = "\n".join(lines[first:last])
-    for old, new in (one for one in edits if isinstance(one, tuple)):
-        assert part.count(old) == 1, f"{exercise}: {old!r} occurs {part.count(old)} times"
-        part = part.replace(old, new)
-    below = [one for one in edits if isinstance(one, str)]
-    return "\n".join([*lines[:first], part, *lines[last:], *below, ""])
+    """Yield the rows of `told.jsonl`: edits of a solution and a text below it, or a whole text."""
+    for row in rows_of("told.jsonl"):
+        if "text" not in row:
+            text = edited(solution(row["chapter"]), row["exercise"], row.pop("edits"))
+            row["text"] = text + row.pop("below", "")
+        yield Told(**row)

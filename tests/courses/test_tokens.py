@@ -8,7 +8,7 @@ import pytest
 from tensorgrade.author.mistakes import every_mistake, known
 from tensorgrade.recognition.edits import make
 
-from ..support import ROOT, Judge, Project, cli, grade, points_in_nbgrader
+from ..support import ROOT, Judge, Project, cli, grade, points_in_nbgrader, submit
 
 COURSE = ROOT / "courses" / "tokens"
 CH1, CH2 = "ch1_byte_pairs", "ch2_batches"
@@ -72,9 +72,7 @@ def test_a_class_gets_its_verdicts(course: Path, tmp_path: Path):
                 assert len(edits) >= 5
                 if exercise in mistakes:
                     text = make(text, exercise, edits[mistakes[exercise]])
-            path = tmp_path / "submitted" / student / chapter.name / f"{chapter.name}.py"
-            path.parent.mkdir(parents=True)
-            path.write_text(text, encoding="utf-8")
+            submit(tmp_path / "submitted", student, chapter.name, text)
     options = ("--isolation", "none", "--jobs", "1")
     graded = grade(tmp_path / "submitted", tmp_path / "out", *options, cwd=course)
     assert len(graded.rows) == 4 * 7, graded.said

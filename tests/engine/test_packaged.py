@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support import ROOT, release
+from ..support import ROOT, release, submit
 
 pytestmark = [pytest.mark.slow, pytest.mark.machine]
 LEFT = {".git", ".venv", "build", "demo", "dist"}
@@ -105,9 +105,7 @@ def test_a_new_course_grades_a_right_and_a_wrong_submission(environment, course,
     wrong = right.replace("x * factor", "x + factor")
     assert wrong != right
     for student, text in (("ada", right), ("bo", wrong)):
-        path = tmp_path / "submitted" / student / solution.stem / solution.name
-        path.parent.mkdir(parents=True)
-        path.write_text(text, encoding="utf-8")
+        submit(tmp_path / "submitted", student, solution.stem, text)
     options = ("--out", tmp_path / "out", "--isolation", "none", "--jobs", "1")
     run(environment / "tensorgrade", "grade", tmp_path / "submitted", *options, cwd=course)
     rows = map(json.loads, (tmp_path / "out" / "results.jsonl").read_text("utf-8").splitlines())

@@ -246,22 +246,18 @@ def test_any_value_and_text_is_tidied(value, text):
 
 
 X = {"x": 2}
-STEPS = [  # each with its words
-    (Step("construct", "Layer", arguments=X, options={"seed": 3}, result="object0"), "Layer(x=2)"),
-    (Step("load", on="object1", options={"weights": {"w": "object1.2.w"}}), ""),
-    (Step("mode", on="object0", options={"training": True}), ".train()"),
-    (Step("mode", on="object0", options={"training": False}), ".eval()"),
-    (Step("move", on="object0", arguments=X), "its forward(x=2) on another device"),
-    (Step("call", "f", arguments=X, options={"seed": None}), "f(x=2)"),
-    (Step("call", on="object0", path="encode", arguments=X), ".encode(x=2)"),
-    (Step("call", on="object0", arguments=X, stages=True), "its forward(x=2)"),
-]
+SPOKEN = {
+    "Layer(x=2)": Step("construct", "Layer", arguments=X, result="object0"),
+    ".eval()": Step("mode", on="object0", options={"training": False}),
+    "its forward(x=2) on another device": Step("move", on="object0", arguments=X),
+    ".encode(x=2)": Step("call", on="object0", path="encode", arguments=X),
+    "its forward(x=2)": Step("call", on="object0", arguments=X),
+}
 
 
-@pytest.mark.parametrize("step, said", STEPS)
-def test_a_step_survives_being_sent(step, said):
-    assert Step(**json.loads(json.dumps(step.encode()))) == step
-    assert spoken(Case("f", "a/1", (step,), {})) == said
+@pytest.mark.parametrize("said", SPOKEN)
+def test_a_step_is_described_in_words(said):
+    assert spoken(Case("f", "a/1", (SPOKEN[said],), {})) == said
 
 
 DTYPES_SENT = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()

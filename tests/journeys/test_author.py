@@ -1,11 +1,10 @@
 """An author, from an empty folder to a graded submission of a new exercise."""
 
 import zipfile
-from pathlib import Path
 
 import pytest
 
-from ..support import cli, grade, release
+from ..support import cli, grade, release, submit
 
 pytestmark = pytest.mark.slow
 CHAPTER = "ch2_distances"
@@ -85,9 +84,10 @@ def test_an_author_of_an_exercise(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
 
     text = solution.read_text(encoding="utf-8")
-    submit(tmp_path, "ada", text)
-    submit(tmp_path, "bao", text.replace("x.mean(dim=dim, keepdim=True)", "x.mean()"))
-    submit(tmp_path, "cleo", (course / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8"))
+    stub = (course / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8")
+    wrong = text.replace("x.mean(dim=dim, keepdim=True)", "x.mean()")
+    for who, own in {"ada": text, "bao": wrong, "cleo": stub}.items():
+        submit(tmp_path / "submitted", who, CHAPTER, own)
     graded = grade(
         tmp_path / "submitted", tmp_path / "out", "--isolation", "none", "--jobs", "1", cwd=course
     )
@@ -106,9 +106,3 @@ def test_an_author_of_an_exercise(tmp_path):
         texts = [kit.read(name) for name in kit.namelist() if not name.endswith(".whl")]
     assert any(b"def center(" in text for text in texts)
     assert not any(b"return x - x.mean(" in text for text in texts)
-
-
-def submit(folder: Path, who: str, text: str) -> None:
-    place = folder / "submitted" / who / CHAPTER
-    place.mkdir(parents=True)
-    (place / f"{CHAPTER}.py").write_text(text, encoding="utf-8")

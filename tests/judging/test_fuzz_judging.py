@@ -105,7 +105,7 @@ BENDS = st.tuples(
     st.integers(0, 99),
     st.integers(0, 99),
     JSON,
-    # A bool tensor for dropped weights ends the judging: see test_nothing_for_nothing.py.
+    # A bool tensor for dropped weights ends the judging: see test_answers.py.
     TENSORS.filter(lambda tensor: tensor.dtype != torch.bool),
 )
 

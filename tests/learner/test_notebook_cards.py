@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tensorgrade.course import CourseError, Limits
+from tensorgrade.course import CourseError
 from tensorgrade.learner import chapters, pictures
 from tensorgrade.learner.notebook import Points, check, check_here
-from tensorgrade.project import load_course
 from tensorgrade.runner.reading import Cell, extract
 
 from ..support import ROOT
@@ -132,17 +131,6 @@ def test_a_forbidden_call_is_named_with_its_line():
     said = " ".join(repr(checked("softmax_naive", f"import torch\n{own}")).split())
     assert "a forbidden call (torch.softmax, cell 2, line 4): −2.5" in said, said
     assert " cell 2, line 4 " in said, said
-
-
-@pytest.mark.slow
-def test_an_endless_answer_is_ended(monkeypatch):
-    course = load_course(EXERCISES)
-    object.__setattr__(course, "limits", Limits(load_seconds=1.0))
-    monkeypatch.setattr("tensorgrade.attempts.maker.load_course", lambda folder: course)
-    found = checked(
-        "causal_mask", "def causal_mask(context_length):\n    while True:\n        pass"
-    )
-    assert found.state == "wrong" and "end" in found._repr_html_()
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def test_known_mistakes_keep_their_names_under_other_names_of_weights(judge: Jud
 
 def test_wrong_answers_keep_their_mistakes_under_other_names(judge: Judge):
     """With known mistakes, and with some that have no name. A few change, none earns more."""
-    wrong = edited_answers("wrong_edits", "WRONG")
+    wrong = (one for one in edited_answers() if one.corpus == "wrong_edits")
     texts = [(one.chapter, one.exercise, one.text) for one in wrong]
     for chapter, exercise, name in known_mistakes(PROJECT):
         texts.append((chapter, exercise, with_mistakes(PROJECT, chapter, exercise, name)))

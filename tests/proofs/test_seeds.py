@@ -57,8 +57,8 @@ def test_another_seed_gives_the_same_points(judge: Judge, project: Project, tmp_
         for where, exercise, name in known_mistakes(project)
         if where == chapter
     ]
-    right = [*solutions(), *right_answers(), *edited_answers("right_edits", "RIGHT")]
-    texts += [(one.exercise, one.text) for one in right if one.chapter == chapter]
+    right = [*solutions(), *right_answers(), *edited_answers()]
+    texts += [(one.exercise, one.text) for one in right if one.right and one.chapter == chapter]
     other = Judge(root)
     for exercise, text in some(texts, 10):
         one, two = (grade(chapter, exercise, text, explain=False) for grade in (judge, other))

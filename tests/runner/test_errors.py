@@ -81,39 +81,3 @@ def test_a_statement_alone_is_reported_over_however_many_functions(statement, li
     _, problems = load_module("a_learner_file", CALLED + statement, FILE)
     told = problems[0]["error"]
     assert (told["line"], told["called"]) == (line, called)
-
-
-MISSPELT = """
-from torch import nn
-
-def helper(size, width=1):
-    return size
-
-class Layer(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.W_query = nn.Linear(2, 2)
-
-    def forward(self, queries):
-        keys = queries
-        return {}
-"""
-
-
-@pytest.mark.parametrize(
-    "code, meant",
-    [
-        ("quries @ keys", "queries"),
-        ("W_qurey(keys)", "self.W_query"),
-        ("self.regster_buffer('mask', keys)", "register_buffer"),
-        ("helper(1, widht=2)", "width"),
-        ("nn.Linear(2, 2, biaz=False)", "bias"),
-        ("Layer(2, biaz=False)", ""),
-        ("unheard_of(1)", ""),
-    ],
-)
-def test_a_misspelt_name_is_found_where_python_looks_for_it(code, meant):
-    module, _ = load_module("a_learner_file", MISSPELT.format(code), FILE)
-    with pytest.raises((NameError, AttributeError, TypeError)) as raised:
-        module.Layer()(1)
-    assert describe_error(raised.value, FILE)["meant"] == meant

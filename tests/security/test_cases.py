@@ -14,7 +14,7 @@ import pytest
 
 from ..answers.reader import solution
 from ..container import contained
-from ..support import BIN, ROOT, Graded, cli, grade, needs, rows_of
+from ..support import BIN, ROOT, Graded, cli, grade, needs, rows_of, submit
 
 CH1 = "ch1_simplified_attention"
 FILES = Path(__file__).parent / "files"
@@ -36,9 +36,7 @@ def attack(name: str, **places: object) -> str:
 def submitted(folder: Path, **texts: str) -> Path:
     """Write submissions of chapter 1, by learner, and return their folder."""
     for learner, text in texts.items():
-        place = folder / "submitted" / learner / CH1
-        place.mkdir(parents=True)
-        (place / f"{CH1}.py").write_text(text, encoding="utf-8")
+        submit(folder / "submitted", learner, CH1, text)
     return folder / "submitted"
 
 

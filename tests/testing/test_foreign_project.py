@@ -115,10 +115,3 @@ def test_a_course_may_be_in_testpaths_which_do_not_count_with_arguments(kit, tmp
     assert done.returncode == 0 and "count_pairs: " in done.stdout, done.stdout + done.stderr
     done = run_pytest("test_theirs.py", "--isolation", "none", cwd=tmp_path)
     assert done.returncode == 4 and "unrecognized arguments: --isolation" in done.stderr
-
-
-def test_a_missing_file_of_a_learner_is_shown(kit, tmp_path):
-    shutil.copytree(kit, tmp_path / "kit")
-    (tmp_path / "kit" / "exercises" / "ch1_byte_pairs.py").unlink()
-    done = run_pytest("exercises", "-q", cwd=tmp_path / "kit")
-    assert done.returncode == 1 and "exercises/ch1_byte_pairs.py" in done.stdout, done.stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from ..answers.reader import replaced, solution
 from ..support import ROOT, run_pytest
 
 pytestmark = pytest.mark.slow
@@ -18,10 +19,7 @@ SCORES = "    return inputs @ query"
 
 def answers(folder: Path, chapter: str, *edits: tuple[str, str]) -> Path:
     """Write a chapter's solution with these edits into a folder."""
-    text = (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
-    for old, new in edits:
-        assert old in text
-        text = text.replace(old, new)
+    text = replaced(solution(chapter), dict(edits))
     (folder / f"{chapter}.py").write_text(text, encoding="utf-8")
     return folder
 

@@ -5,7 +5,7 @@ And nobody earns the later exercise's points by what the earlier one answers.
 
 import pytest
 
-from ..answers.reader import solution
+from ..answers.reader import replaced, solution
 from ..support import Judge, Verdict
 
 pytestmark = pytest.mark.slow
@@ -66,10 +66,7 @@ RAISES = {"        mean = x.mean(": "        raise ValueError\n        mean = x.
 
 def verdicts(judge: Judge, chapter: str, edits: dict[str, str], calls: bool = True, **options):
     """Return the verdicts on a solution whose exercises call earlier ones, with edits in it."""
-    text = solution(chapter)
-    for old, new in ((CALLS[chapter] if calls else {}) | edits).items():
-        assert old in text, old
-        text = text.replace(old, new)
+    text = replaced(solution(chapter), (CALLS[chapter] if calls else {}) | edits)
     return judge.chapter(chapter, text, **options)
 
 
