@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT))
 
 from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.author.mistakes import told_apart  # noqa: E402
-from tensorgrade.author.sample import TROUBLE, invented_file  # noqa: E402
+from tensorgrade.author.scaffolds import TROUBLE, invented_file  # noqa: E402
 from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.instructor.channels import write_channel  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
@@ -180,7 +180,7 @@ def memory(asked: argparse.Namespace) -> None:
             first.setdefault(row["exercise"], row["edits"])
     for old, new in chain.from_iterable(first.values()):
         wrong = wrong.replace(old, new, 1)
-    files = {"right": right, "wrong": wrong, "endless": TROUBLE["endless loop"](right)}
+    files = {"right": right, "wrong": wrong, "endless": right.replace(*TROUBLE["endless loop"], 1)}
     for name, text in files.items():
         with tempfile.TemporaryDirectory() as folder:
             base = Path(folder) / "autograder"

@@ -28,7 +28,7 @@ from zoneinfo import ZoneInfo
 import nbformat
 from openpyxl import load_workbook
 
-from tensorgrade.author.sample import invented_file, student_name
+from tensorgrade.author.scaffolds import invented_file, student_name
 from tensorgrade.instructor.people import safe
 from tensorgrade.instructor.results import Results, rows_of
 from tensorgrade.project import Project

@@ -9,9 +9,10 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from .lateness import Lateness
 
@@ -23,7 +24,6 @@ class CourseError(Exception):
     """
 
 
-SUBMIT_AS = ("zip", "files", "chapters")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -154,9 +154,6 @@ class Limits:
     notebook_bytes: int = 64 << 20
 
 
-ISOLATIONS = ("sandbox", "none")
-
-
 @dataclass(frozen=True)
 class Scheme:
     """The rule that turns chapters into a grade for the term, in percent.
@@ -168,30 +165,21 @@ class Scheme:
     halves are rounded up.
     """
 
-    drop_lowest: int = 0
-    weights: dict[str, float] = field(default_factory=dict, hash=False)
-    pass_mark: float | None = None
-    decimals: int = 1
+    drop_lowest: Annotated[int, Meta(ge=0)] = 0
+    weights: dict[str, Annotated[float, Meta(ge=0)]] = field(default_factory=dict, hash=False)
+    pass_mark: Annotated[float, Meta(ge=0, le=100)] | None = None
+    decimals: Annotated[int, Meta(ge=0, le=6)] = 1
     bonus: tuple[str, ...] = ()
-    most: float | None = None
+    most: Annotated[float, Meta(gt=0)] | None = None
 
     def complaints(self, chapters: list[str]) -> list[str]:
-        """Return the errors in these settings, one sentence each."""
+        """Return the errors in these settings about chapters, one sentence each."""
         named = (*self.weights, *self.bonus)
         found = [f"no chapter is named {name}" for name in named if name not in chapters]
-        found += [f"the weight of {n} is negative" for n, w in self.weights.items() if w < 0]
         counted = len(chapters) - len(set(self.bonus))
-        if self.drop_lowest < 0:
-            found.append("drop_lowest is negative")
-        elif self.drop_lowest >= counted:
+        if self.drop_lowest >= counted:
             which = f"{counted} chapters{' without bonus' if self.bonus else ''}"
             found.append(f"drop_lowest is {self.drop_lowest}; one of the {which} must count")
-        if self.most is not None and self.most <= 0:
-            found.append(f"most is {self.most:g}; give percent above 0")
-        if self.pass_mark is not None and not 0 <= self.pass_mark <= 100:
-            found.append(f"pass_mark is {self.pass_mark:g}; give percent, 0 to 100")
-        if not 0 <= self.decimals <= 6:
-            found.append(f"decimals is {self.decimals}; give 0 to 6")
         return found
 
 
@@ -199,19 +187,19 @@ class Scheme:
 class Rules:
     """What an instructor may set, and a course has.
 
-    limits: for learner code. isolation: one of ISOLATIONS, how hidden graders run it. packages: the
-    packages that learners may import in addition to torch, by their pip names. submit_as: what
-    `tensorgrade submit` writes, one of SUBMIT_AS: a zip of all files, a folder of them to upload
-    one by one, or a zip with a folder for each chapter.
+    limits: for learner code. isolation: how hidden graders run it. packages: the packages that
+    learners may import in addition to torch, by their pip names. submit_as: what
+    `tensorgrade submit` writes: a zip of all files, a folder of them to upload one by one, or a zip
+    with a folder for each chapter.
     `course.json` does not contain the other ones: lateness: deadlines, and the deductions for late
     work. scheme: the rule for grades, if there is one. solutions_in_kit: put the solutions into the
     kit.
     """
 
     limits: Limits = field(default_factory=Limits)
-    isolation: str = "sandbox"
+    isolation: Literal["sandbox", "none"] = "sandbox"
     packages: tuple[str, ...] = ()
-    submit_as: str = "zip"
+    submit_as: Literal["zip", "files", "chapters"] = "zip"
     lateness: Lateness = field(default_factory=Lateness)
     scheme: Scheme | None = None
     solutions_in_kit: bool = False
@@ -230,7 +218,7 @@ class Settings(Rules):
     seed: int
     chapters: tuple[str, ...]
     tolerances: dict[str, dict[str, Tolerance]]
-    points: dict[str, float] = field(default_factory=dict)
+    points: dict[str, Annotated[float, Meta(gt=0, lt=1e9)]] = field(default_factory=dict)
     off: tuple[str, ...] = ()
 
 
@@ -262,10 +250,8 @@ class Course(Rules):
 
         None if there is none or more than one, or if an exercise has that name.
         """
-        short = [one for one in self.chapters if one.name.partition("_")[0] == name]
-        if len(short) == 1 and name not in self.exercise_names:
-            return short[0]
-        return next((one for one in self.chapters if one.name == name), None)
+        found = [c for c in self.chapters if name in (c.name, c.name.partition("_")[0])]
+        return found[0] if len(found) == 1 and name not in self.exercise_names else None
 
     @property
     def exercise_names(self) -> list[str]:
@@ -278,16 +264,9 @@ class Course(Rules):
             for exercise in chapter.exercises:
                 if exercise.name == name:
                     return chapter, exercise
-        raise CourseError(f"no exercise is named {name}; {self.instead_of(name)}")
-
-    def instead_of(self, name: str) -> str:
-        """Return a clause on the exercises that may be meant by a name that none has."""
-        if chapter := self.chapter_called(name):
-            names = ", ".join(exercise.name for exercise in chapter.exercises)
-            return f"the exercises of {chapter.name} are {names}"
-        if close := get_close_matches(name, self.exercise_names, 3, 0.5):
-            return f"there is {', '.join(close)}"
-        return "`tensorgrade hint` lists them"
+        close = get_close_matches(name, self.exercise_names, 3, 0.5)
+        meant = f"there is {', '.join(close)}" if close else "`tensorgrade hint` lists them"
+        raise CourseError(f"no exercise is named {name}; {meant}")
 
     def public_json(self) -> str:
         """Return the data for learners' checks as JSON, without the seed.

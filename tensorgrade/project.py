@@ -11,27 +11,17 @@ import importlib
 import re
 import runpy
 import sys
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, lru_cache
-from math import inf
 from pathlib import Path
 from traceback import extract_tb
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from .cells import Cell, marked, read_lesson, text_in
-from .course import (
-    ISOLATIONS,
-    SUBMIT_AS,
-    Chapter,
-    Check,
-    Course,
-    CourseError,
-    Exercise,
-    Rules,
-    Settings,
-    each,
-)
+from .course import Chapter, Check, Course, CourseError, Exercise, Rules, Settings, each
 
 if TYPE_CHECKING:  # which imports torch
     from .sources.program import Program
@@ -43,9 +33,15 @@ HINT = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Project:
-    """An instructor's checkout: the course's own folders below one root."""
+    """An instructor's checkout: the course's own folders below one root.
+
+    drawn: the cases drawn so far, by chapter, exercise, and True for hidden ones.
+    """
 
     root: Path
+    drawn: dict[tuple[str, str, bool], list] = field(
+        default_factory=dict, init=False, compare=False
+    )
 
     def __reduce__(self) -> tuple:  # another process reads the files again, once
         return project_at, (self.root,)
@@ -72,11 +68,6 @@ class Project:
         """Return the course's terms for intermediate values, by the local name of the value."""
         there = (self.graders / "stages.py").exists()
         return dict(import_from(self.graders, "stages").STAGES) if there else {}
-
-    @cached_property
-    def drawn(self) -> dict[tuple[str, str, bool], list]:
-        """Return the cache of drawn cases, by chapter, exercise, and True for hidden ones."""
-        return {}
 
     def program(self, chapter: str, source: str, filename: str | None = None) -> "Program":
         """Return a chapter's source as a program, with the substitutes that the course adds."""
@@ -128,8 +119,6 @@ def load_course(folder: Path) -> Course:
 
 def load_config(path: Path) -> Course:
     """Return the course of a `course_config.py`. Raises CourseError if its files do not match."""
-    if not path.exists():
-        raise CourseError(f"there is no {path}; run the command in the folder of a course")
     try:
         named = runpy.run_path(str(path), run_name=path.stem)
     except Exception as error:
@@ -159,18 +148,14 @@ def resolve(settings: Settings, root: Path) -> Course:
 
 def refuse_wrong_settings(settings: Settings) -> None:
     """Raise CourseError if a setting has a wrong type or value."""
-    if type(settings.seed) is not int:
-        raise CourseError(f"seed in {CONFIG} is {settings.seed!r}; it must be an integer")
-    for name in ("chapters", "off", "packages"):
-        listed: object = getattr(settings, name)
-        if isinstance(listed, str):
-            raise CourseError(f'{name} in {CONFIG} needs a comma: {name}=("{listed}",)')
+    try:
+        msgspec.convert(asdict(settings), Settings)
+    except msgspec.ValidationError as error:
+        comma = '; a list of one needs a comma: ("name",)' if "`array`" in str(error) else ""
+        raise CourseError(f"{CONFIG}: {error} of COURSE{comma}") from None
     chapters = list(settings.chapters)
     if twice := [name for name in chapters if chapters.count(name) > 1]:
         raise CourseError(f"{CONFIG} lists the chapter {twice[0]} twice")
-    for name, allowed in (("submit_as", SUBMIT_AS), ("isolation", ISOLATIONS)):
-        if getattr(settings, name) not in allowed:
-            raise CourseError(f"{name} in {CONFIG} must be one of {', '.join(allowed)}")
     for name, rule in (("lateness", settings.lateness), ("scheme", settings.scheme)):
         if rule and (wrong := rule.complaints(chapters)):
             raise CourseError(f"{name} in {CONFIG}: {'; '.join(wrong)}")
@@ -192,7 +177,8 @@ def read_chapter(root: Path, name: str, settings: Settings, cells: list[Cell]) -
         like, points = given_in(lesson, exercises, exercise)
         checks = read_checks(graders, name, like or exercise)
         total = round(sum(one.points for one in checks), 6)
-        most = points_of(exercise, settings.points.get(exercise, points or total))
+        most = round(settings.points.get(exercise, points or total), 6)
+        most = int(most) if most == int(most) else most
         own = {n: asked for n, asked in parameters.items() if n.split(".")[0] == exercise}
         if total != most:
             checks = tuple(replace(one, points=one.points * most / total) for one in checks)
@@ -219,9 +205,7 @@ def given_in(lesson: Path, cells: dict[str, Cell], exercise: str) -> tuple[str, 
             f'{lesson}:{cell.line}: a find-the-bug exercise needs both, `like="other" points=4`'
         )
     if like and (like not in cells or like == exercise):
-        raise CourseError(
-            f"{lesson}: {exercise} is like {like}, which is no exercise of the lesson"
-        )
+        raise CourseError(f"{lesson}: {exercise} is like {like}, which is no exercise of it")
     return like, float(points or 0)
 
 
@@ -241,14 +225,6 @@ def read_checks(graders: Path, chapter: str, exercise: str) -> tuple[Check, ...]
     return tuple(checks)
 
 
-def points_of(exercise: str, wanted: object) -> float:
-    """Return an exercise's points with the digits of a verdict. Raises CourseError if not > 0."""
-    if not isinstance(wanted, int | float) or not 0 < wanted < inf:
-        raise CourseError(f"{CONFIG} gives {wanted!r} points to {exercise}; give it more than 0")
-    points = round(wanted, 6)
-    return int(points) if points == int(points) else points
-
-
 def parameters_in(module: ast.Module) -> dict[str, list[str]]:
     """Return the parameters of a file's definitions, by callable: `f`, `Layer`, `Layer.forward`.
 
@@ -260,9 +236,10 @@ def parameters_in(module: ast.Module) -> dict[str, list[str]]:
             found[node.name] = names_of(node.args)
         elif isinstance(node, ast.ClassDef):
             for one in (one for one in node.body if isinstance(one, ast.FunctionDef)):
-                called = node.name if one.name == "__init__" else f"{node.name}.{one.name}"
-                if one.name == "__init__" or not one.name.startswith("_"):
-                    found[called] = names_of(one.args)[1:]  # without `self`
+                if one.name == "__init__":
+                    found[node.name] = names_of(one.args)[1:]  # without `self`
+                elif not one.name.startswith("_"):
+                    found[f"{node.name}.{one.name}"] = names_of(one.args)[1:]
     return found
 
 
@@ -333,8 +310,7 @@ def own_commands(start: Path) -> dict[str, Path]:
 
     No command is run for this. Files whose names begin with an underscore are not commands.
     """
-    start = start.resolve()
-    for folder in (start, *start.parents):
+    for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "exercises" / "course.json").is_file():
             found = (folder / "exercises" / "commands").glob("[!_]*.py")
             return {path.stem.replace("_", "-"): path for path in sorted(found)}

@@ -9,10 +9,11 @@ occur, and a drawing that occurs several times in a case is drawn once.
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -22,23 +23,8 @@ from ..project import Project
 from ..runner.step import Step
 
 __all__ = [
-    "call",
-    "case",
-    "check",
-    "computed",
-    "construct",
-    "describe",
-    "duplicate",
-    "it",
-    "load",
-    "mode",
-    "moved",
-    "normal",
-    "part",
-    "read",
-    "restore",
-    "shown",
-    "weights",
+    *("call", "construct", "describe", "duplicate", "load", "mode", "moved", "part", "read"),
+    *("restore", "computed", "normal", "weights", "case", "check", "it", "shown"),
 ]
 
 PUBLIC_SEED = 7
@@ -161,6 +147,11 @@ class Draw:
         self.generator, self.dtype = torch.Generator().manual_seed(seed), dtype
         self.made: dict[Drawing, torch.Tensor] = {}
 
+    def random(self, function: Callable[..., torch.Tensor], shape: tuple) -> torch.Tensor:
+        """Return the next numbers of a torch function, in float64. shape: sizes, or one tuple."""
+        size = shape[0] if len(shape) == 1 else shape
+        return function(size, generator=self.generator, dtype=torch.float64)
+
     def value(self, value: Any) -> Any:
         """Return the value with its drawings made, also inside lists, tuples and dicts."""
         if isinstance(value, (list, tuple)):
@@ -175,38 +166,18 @@ class Draw:
 
 
 def normal(*shape: int) -> Drawing:
-    """Return standard normal numbers of this shape. Raise CourseError for an invalid shape."""
-    refuse_other_sizes("normal", shape)
-
-    def make(draw: Draw) -> torch.Tensor:
-        drawn = torch.randn(shape, generator=draw.generator, dtype=torch.float64)
-        return drawn.to(draw.dtype)
-
-    return Drawing(make)
+    """Return standard normal numbers of this shape."""
+    return Drawing(lambda draw: draw.random(torch.randn, shape).to(draw.dtype))
 
 
 def weights(*shape: int) -> Drawing:
-    """Return random numbers from 0.6 to 1.0 with random signs, so that every wrong scale shows.
-
-    Raise CourseError for an invalid shape.
-    """
-    refuse_other_sizes("weights", shape)
+    """Return random numbers from 0.6 to 1.0 with random signs, so that every wrong scale shows."""
 
     def make(draw: Draw) -> torch.Tensor:
-        size = 0.6 + 0.4 * torch.rand(*shape, generator=draw.generator, dtype=torch.float64)
-        signs = torch.rand(*shape, generator=draw.generator, dtype=torch.float64) < 0.5
-        return torch.where(signs, -size, size).to(draw.dtype)
+        size = 0.6 + 0.4 * draw.random(torch.rand, shape)
+        return torch.where(draw.random(torch.rand, shape) < 0.5, -size, size).to(draw.dtype)
 
     return Drawing(make)
-
-
-def refuse_other_sizes(name: str, shape: tuple[int, ...]) -> None:
-    """Raise CourseError if a size is not an integer, for example a shape that was not unpacked."""
-    if not all(isinstance(size, int) for size in shape):
-        raise CourseError(
-            f"{name}{shape!r}: pass sizes as separate integers; "
-            f"for a tuple `shape`, write {name}(*shape)"
-        )
 
 
 def computed(function: Callable, *values: Any) -> Drawing:
@@ -262,17 +233,13 @@ class Sizes:
 # --- cases and checks -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class WrittenCase:
-    """A case before its numbers are drawn.
-
-    dtype: the dtype of the drawn numbers. settings: the other fields of `Case`.
-    """
+class WrittenCase(NamedTuple):
+    """A case before its numbers, of this dtype, are drawn. settings: the other fields of `Case`."""
 
     name: str
     steps: tuple[Step, ...]
-    dtype: torch.dtype = torch.float64
-    settings: dict = field(default_factory=dict)
+    dtype: torch.dtype
+    settings: dict[str, Any]
 
     def recorded(self, exercise: str, seed: int, hidden: bool = False) -> Case:
         """Return the case with its numbers drawn.
@@ -282,10 +249,7 @@ class WrittenCase:
         """
         purpose = (seed, exercise, self.name)
         draw = Draw(seed_for(*purpose), self.dtype)
-
-        def own_seed(written: int) -> int:
-            return seed_for(*purpose, "seed", written) if hidden else written
-
+        own_seed = partial(seed_for, *purpose, "seed") if hidden else int
         return record(exercise, self.name, self.steps, draw.value, own_seed, **self.settings)
 
 
@@ -301,7 +265,7 @@ def case(
 
 def shown(name: str, *steps: Step, **settings: Any) -> WrittenCase:
     """Return a case that learners see in full, in float32. Graders do not use it."""
-    return WrittenCase(name, steps, torch.float32, settings | {"shown": True})
+    return case(name, *steps, dtype=torch.float32, shown=True, **settings)
 
 
 def cases_of(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
@@ -315,14 +279,15 @@ def cases_of(project: Project, chapter: str, exercise: str, hidden: bool) -> lis
         written = project.grader(chapter, exercise).cases(Sizes(exercise, hidden, seed))
         kept = [one for one in written if not (hidden and one.settings.get("shown"))]
         cases = [one.recorded(exercise, seed, hidden) for one in kept]
-        like = project.course.chapter(chapter).exercise(exercise).like
-        project.drawn[names] = [with_name(one, like, exercise) for one in cases]
+        if like := project.course.chapter(chapter).exercise(exercise).like:
+            cases = [renamed(one, like, exercise) for one in cases]
+        project.drawn[names] = cases
     return project.drawn[names]
 
 
-def with_name(case: Case, old: str, new: str) -> Case:
-    """Return a case whose steps name another definition. old: "" if they name the right one."""
-    steps = (replace(one, name=new) if old and one.name == old else one for one in case.steps)
+def renamed(case: Case, old: str, new: str) -> Case:
+    """Return a case whose steps name another definition."""
+    steps = (replace(one, name=new) if one.name == old else one for one in case.steps)
     return replace(case, steps=tuple(steps))
 
 
@@ -344,9 +309,7 @@ def check(points: float, says: str, *calls: Call) -> Check:
     try:
         json.dumps([[one.arguments, one.settings] for one in calls])
     except TypeError as error:
-        raise CourseError(
-            f"{says!r} has an argument that course.json cannot hold: {error}"
-        ) from None
+        raise CourseError(f"{says!r} has an argument that JSON cannot hold: {error}") from None
     return Check(points, says, calls, sys._getframe(1).f_lineno)
 
 

@@ -6,19 +6,23 @@ an interrupted build keeps the finished ones.
 
 import gc
 import json
+import lzma
 import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, as_completed
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 import torch
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import track
 
 from ..built import built_path, sources_of, with_chapters
 from ..course import Chapter, CourseError
@@ -29,17 +33,22 @@ from ..folders import keep_copy, original_of, write_file
 from ..judging.checks import FILE
 from ..processes import side_by_side
 from ..project import Project
-from ..recognition.fingerprints import mistakes_path
-from ..recognition.fingerprints import stored_form as stored_fingerprints
+from ..recognition.edits import EditError
+from ..recognition.fingerprints import (
+    Fingerprint,
+    Known,
+    facts_of,
+    matches,
+    mistakes_path,
+    read_prints,
+    stored_form,
+)
 from .errors import course_errors
-from .handouts import CHECKS, handout_files
+from .handouts import handout_files
 from .lessons import lesson_of, stub_text
-from .mistakes import known, shared_mistakes, told_apart
-from .pairs import singles_of, with_pairs
-from .recording import Recording, recordings_of
+from .mistakes import known
+from .recording import Imprints, Names, Recording, recordings_of
 
-FORKS = sys.platform == "linux"
-SECONDS_BETWEEN_LOOKS = 0.1
 WRITTEN = ("*_config.py", "solutions/**/*.py", "graders/**/*.py", "exercises/given/*/*.py")
 
 
@@ -54,12 +63,14 @@ def build(project: Project, names: Collection[str], pairs: bool, console: Consol
     gc.freeze()  # otherwise every garbage collection scans all imported modules
     files, said = Files(project, console), "✓ All derived files are fresh."
     try:
-        chapters = chapters_with(project, names)
+        course = project.course
+        asked = [course.chapter_called(name) or course.exercise(name)[0] for name in names]
+        chapters = [one for one in course.chapters if not names or one in asked]
         wrong = build_files(files, chapters, pairs)
         if names:
             built = ", ".join(chapter.name for chapter in chapters)
             said = f"✓ {built}: fresh. Other chapters were not built."
-    except CourseError as error:  # the sources cannot be read
+    except CourseError as error:  # the sources cannot be read, or there is no such chapter
         wrong = str(error).splitlines()
     for line in [f"✗ {error}" for error in dict.fromkeys(wrong)] or [said]:
         files.say(line)
@@ -83,23 +94,12 @@ def build_files(files: "Files", chapters: list[Chapter], pairs: bool) -> list[st
     if wrong := record_all([one for one in recordings if is_due(one, pairs)], pairs, files):
         return wrong
     write_changed(made, with_chapters(project.graders, sources))
-    is_whole = len(chapters) == len(course.chapters)
-    if is_whole:
-        files.delete_others([made, *(one.path for one in recordings)])
+    files.paths += [made, *(one.path for one in recordings)]
+    wrong = files.tidied() if len(chapters) == len(course.chapters) else []
     for chapter in chapters:
         for path, content in handout_files(project, chapter):
             files.write(path, content)
-    return [*left_out_everywhere(project), *files.strays()] if is_whole else []
-
-
-def chapters_with(project: Project, names: Collection[str]) -> list[Chapter]:
-    """Return the named chapters, and those of named exercises, in order; all without names.
-
-    Raise CourseError for an unknown name.
-    """
-    course = project.course
-    asked = [course.chapter_called(name) or course.exercise(name)[0] for name in names]
-    return [one for one in course.chapters if not names or one in asked]
+    return wrong
 
 
 class Files:
@@ -132,26 +132,21 @@ class Files:
         self.write(path, content)
         write_changed(original, content)
 
-    def delete_others(self, recorded: list[Path]) -> None:
-        """Delete files in the folders of recordings that no exercise needs any more."""
-        for folder in (self.project.graders, self.project.exercises):
-            for path in sorted((folder / "references").rglob("*")):
-                if path.is_file() and path not in recorded and path not in self.paths:
-                    path.unlink()
-                    self.say("deleted", path)
+    def tidied(self) -> list[str]:
+        """Delete recordings that no exercise needs any more. Return a message for each stray file.
 
-    def strays(self) -> list[str]:
-        """Return a message for each stray file or folder.
-
-        These are unexpected files in the folders of exercises and solutions, and handed-out folders
-        of chapters that no longer exist. Other nbgrader assignments are left alone. Files of
-        editors and test runs may be there.
+        These are unexpected files in the folders of exercises and solutions. Files of editors and
+        test runs may be there.
         """
         project, root = self.project, self.project.root
+        for folder in (project.graders, project.exercises):
+            for path in sorted((folder / "references").rglob("*")):
+                if path.is_file() and path not in self.paths:
+                    path.unlink()
+                    self.say("deleted", path)
         known = {*self.paths, *(project.solution(one.name) for one in project.course.chapters)}
         places = [*project.exercises.glob("[!.]*"), *(root / "solutions").glob("[!.]*")]
         stray = [p for p in places if p.is_file() and p.suffix != ".pyc" and p not in known]
-        stray += [path.parent for path in root.glob(f"source/*/{CHECKS}") if path not in known]
         return [f"{path.relative_to(root)} does not belong there" for path in sorted(stray)]
 
 
@@ -166,12 +161,12 @@ def write_changed(path: Path, content: bytes) -> bool:
 
 def mistakes_files(project: Project, chapter: Chapter) -> Iterator[tuple[Path, bytes]]:
     """Yield the files with messages and prices of a chapter's mistakes, one for each side."""
-    mistakes = [(one.name, m) for one in chapter.exercises for m in known(project, one.name)]
-    prices: dict[str, dict[str, float]] = {one.name: {} for one in chapter.exercises}
-    for exercise, one in mistakes:
-        if one.price is not None:
-            prices[exercise][one.name] = one.price
-    about = {"messages": {one.name: one.message for _, one in mistakes}, "prices": prices}
+    found = {one.name: known(project, one.name) for one in chapter.exercises}
+    priced = {name: [m for m in some if m.price is not None] for name, some in found.items()}
+    about = {
+        "messages": {m.name: m.message for some in found.values() for m in some},
+        "prices": {name: {m.name: m.price for m in some} for name, some in priced.items()},
+    }
     for folder in (project.graders, project.exercises):
         yield mistakes_path(folder, chapter.name), f"{json.dumps(about, indent=1)}\n".encode()
 
@@ -181,33 +176,22 @@ def mistakes_files(project: Project, chapter: Chapter) -> Iterator[tuple[Path, b
 
 def is_due(recording: Recording, pairs: bool) -> bool:
     """Return True if a recording is missing, damaged or outdated, or lacks the pairs asked for."""
-    is_stored = key_in(recording.path) == recording.key
-    return not is_stored or (pairs and not recording.hidden and not has_pairs(recording))
-
-
-def has_pairs(recording: Recording) -> bool:
-    """Return True if the stored fingerprints of an exercise include its pairs of mistakes."""
-    with suppress(CourseError):
-        return bool(read_part(recording.path, "has_pairs"))
-    return False
+    if key_in(recording.path) != recording.key:
+        return True
+    return pairs and not recording.hidden and not read_part(recording.path, "has_pairs")
 
 
 def record_all(due: list[Recording], pairs: bool, files: Files) -> list[str]:
-    """Record exercises side by side, the longest first. Return the errors.
-
-    The bar on a terminal is redrawn for each one and not by a thread: a process with threads cannot
-    be forked.
-    """
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    hidden = not files.console.is_terminal
-    bar = Progress(
-        *columns, console=files.console, auto_refresh=False, transient=True, disable=hidden
-    )
-    wrong: list[str] = []
-    with side_by_side(None, torch.set_num_threads, 1, warm=True) as pool, bar:
+    """Record exercises side by side, the longest first. Return the errors."""
+    # The bar is redrawn for each exercise and not by a thread: a process with threads cannot be
+    # forked.
+    bar = partial(track, description="recording", auto_refresh=False, transient=True)
+    console, wrong = files.console, list[str]()
+    with side_by_side(None, torch.set_num_threads, 1, warm=True) as pool:
         longest_first = sorted(due, key=lambda one: -len(one.mistakes) * len(one.cases))
         running = {pool.submit(record, one, pairs): one for one in longest_first}
-        for future in bar.track(as_completed(running), len(running), description="recording"):
+        done, hidden = as_completed(running), not console.is_terminal
+        for future in bar(done, total=len(running), console=console, disable=hidden):
             one = running[future]
             try:
                 found = future.result()
@@ -221,18 +205,14 @@ def record_all(due: list[Recording], pairs: bool, files: Files) -> list[str]:
 
 
 def record(recording: Recording, pairs: bool) -> list[str]:
-    """Record an exercise and a side into its file. Return the errors, one sentence each.
-
-    pairs: as in `build`.
-    """
+    """Record an exercise and a side into its file. Return the errors, one sentence each."""
     try:
         _ = recording.texts  # before it runs: authors save other files meanwhile
-        found = singles_of(recording)
-        prints, has_all = found.all[1:], True
+        prints, has_all = singles_of(recording), True
         if not recording.hidden:  # grading makes the pair that it needs
-            prints, has_all = with_pairs(recording, found, pairs)
+            prints, has_all = with_pairs(recording, prints, pairs)
         parts, tensors = stored_references(recording.with_unfixed)
-        parts |= {"fingerprints": stored_fingerprints(prints), "has_pairs": has_all}
+        parts |= {"fingerprints": stored_form(prints), "has_pairs": has_all}
         if recording.hidden:  # the solution with the edits of its mistakes, for grading
             edits = {name: one.edits for name, one in recording.mistakes.items()}
             parts["sources"] = {"text": recording.source, "edits": edits}
@@ -245,16 +225,110 @@ def record(recording: Recording, pairs: bool) -> list[str]:
     return []
 
 
-def left_out_everywhere(project: Project) -> list[str]:
-    """Return a sentence for each shared mistake that the hidden cases of no exercise tell apart."""
-    names = project.course.exercise_names
-    kept = {one.name for name in names for one in told_apart(project, name)}
-    return [
-        f"{place}: {name} is left out everywhere: in each exercise its text is not there exactly "
-        "once, or it changes nothing, or looks like an earlier mistake"
-        for name, place in {one.name: one.place for one in shared_mistakes(project)}.items()
-        if name not in kept
-    ]
+# --- mistakes told apart, alone and two at once ------------------------------------------------
+
+# Pairs of mistakes are stored in `graders/pairs/<exercise>.json.xz`. Git tracks these files because
+# they take minutes to make. They hold fingerprints on public cases, of single mistakes and pairs.
+# The pairs are valid while the single mistakes give the same values. No facts are stored, because
+# those of a pair are the facts of both.
+
+
+def twin_of(imprints: Imprints, others: Iterable[Fingerprint], facts: bool = True) -> Names | None:
+    """Return the mistakes of the first fingerprint that matches these imprints; None without one.
+
+    facts: False to compare values only.
+    """
+    for other in others:
+        if matches(other, imprints) and not (facts and facts_of(other.imprints, imprints)):
+            return other.mistakes
+    return None
+
+
+def singles_of(recording: Recording) -> list[Fingerprint]:
+    """Return the fingerprints that identify a mistake.
+
+    A shared mistake is left out if it has the results of the solution or of an earlier mistake.
+    Raise CourseError if one of the exercise's own mistakes has them. Learners' cases need not tell
+    two mistakes apart: there the first one's name is given.
+    """
+    found, wrong = [Fingerprint((), recording.right)], []
+    for name, mistake in recording.mistakes.items():
+        single = recording.single(name)
+        twin = twin_of(single.imprints, found)
+        if twin is None:
+            found.append(single)
+        elif not mistake.shared and (recording.hidden or not twin):
+            similar = " and ".join(twin) or "a right answer"
+            where = f"{mistake.place}: {recording.exercise}: {name}"
+            wrong.append(f"{where} looks like {similar}")
+    if wrong:
+        raise CourseError("\n".join(wrong))
+    return found[1:]
+
+
+def with_pairs(
+    recording: Recording, singles: list[Fingerprint], asked: bool
+) -> tuple[list[Fingerprint], bool]:
+    """Return the fingerprints of single mistakes and of pairs, and True if pairs are included.
+
+    Stored pairs are reused if the single mistakes still give the same results. Otherwise pairs are
+    made and stored if they are asked for.
+    """
+    path = recording.pairs_path
+    changing = [one.mistakes[0] for one in Known(recording.right, singles).changing]
+    names = list(combinations(changing, 2))
+    pairs = read_pairs(path, singles) if names else []
+    if pairs is None and asked:
+        pairs = made_pairs(recording, singles, names)
+        write_pairs(path, singles, pairs)
+    return [*singles, *(pairs or [])], pairs is not None
+
+
+def made_pairs(
+    recording: Recording, singles: list[Fingerprint], names: Iterable[Names]
+) -> list[Fingerprint]:
+    """Run pairs of mistakes. Return those whose results match no single mistake.
+
+    Two pairs with matching results are both returned: neither is named, but their points are known.
+    """
+    right, made = Fingerprint((), recording.right), list[Fingerprint]()
+    for pair in names:
+        with suppress(EditError):  # both edit the same text
+            imprints = recording.imprints(recording.seen(pair)[1])
+            if twin_of(imprints, [right, *singles], facts=False) is None:
+                made.append(without_facts(Fingerprint(pair, imprints)))
+    return made
+
+
+def without_facts(one: Fingerprint) -> Fingerprint:
+    """Return the values of a fingerprint alone."""
+    values = {case: replace(imprint, facts=()) for case, imprint in one.imprints.items()}
+    return Fingerprint(one.mistakes, values)
+
+
+def read_pairs(path: Path, singles: list[Fingerprint]) -> list[Fingerprint] | None:
+    """Return the stored pairs.
+
+    Return None if they are missing or damaged, or if these single mistakes are not the stored ones.
+    """
+    try:
+        stored = read_prints(json.loads(lzma.decompress(path.read_bytes())))
+    except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError):
+        return None
+    alone = [one for one in stored if len(one.mistakes) == 1]
+    if [one.mistakes for one in alone] != [one.mistakes for one in singles]:
+        return None
+    if not all(matches(one, now.imprints) for one, now in zip(alone, singles, strict=True)):
+        return None
+    return [one for one in stored if len(one.mistakes) == 2]
+
+
+def write_pairs(path: Path, singles: list[Fingerprint], pairs: list[Fingerprint]) -> None:
+    """Write pairs with the single mistakes. The same fingerprints give the same bytes."""
+    stored = stored_form([*map(without_facts, singles), *pairs])
+    text = json.dumps(stored, separators=(",", ":"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, lzma.compress(text.encode()))
 
 
 # --- a build on every save --------------------------------------------------------------------
@@ -267,18 +341,18 @@ def author(root: Path) -> None:
     code of the course. Each build therefore reads the current course. A saved change to the engine
     has no effect.
     """
-    forks = multiprocessing.get_context("fork").Process if FORKS else multiprocessing.Process
+    begin = multiprocessing.get_context("fork" if sys.platform == "linux" else None).Process
     changed: list[Path] = []
     while True:
         seen = look(root)
-        process = forks(target=build_and_say, args=(root, changed))
+        process = begin(target=build_and_say, args=(root, changed))
         process.start()
         try:
             process.join()
         finally:  # after an interruption, end the build as well
             process.terminate()
         while (now := look(root)) == seen:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            time.sleep(0.1)
         changed = sorted(p for p in seen.keys() | now.keys() if seen.get(p) != now.get(p))
 
 
@@ -297,15 +371,10 @@ def build_and_say(root: Path, changed: list[Path]) -> None:
     project, names = Project(root), set[str]()
     try:
         with suppress(CourseError):  # the build reports it
-            names = concerned(project, changed)
+            chapters = {chapter.name for chapter in project.course.chapters}
+            found = [chapters & {path.stem, path.parent.name} for path in changed]
+            names = set().union(*found) if all(found) else names  # another file may concern all
         build(project, names, False, console)
     except KeyboardInterrupt:  # the parent process was interrupted as well and reports it
         os._exit(130)
     console.print(f"[dim]{time.monotonic() - begun:.1f} s; waiting for the next save[/dim]")
-
-
-def concerned(project: Project, changed: list[Path]) -> set[str]:
-    """Return the chapters whose own files changed; none, which means all, if another one did."""
-    chapters = {chapter.name for chapter in project.course.chapters}
-    found = {path: chapters & {path.stem, path.parent.name} for path in changed}
-    return set().union(*found.values()) if all(found.values()) else set()

@@ -29,7 +29,7 @@ from .mistakes import Mistake, every_mistake, known, written_in
 
 WHO = {True: "graders", False: "learners"}  # whose the hidden cases are, and the public ones
 FEWEST_HINTS = 2
-LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2  # a row has to hold two messages
+LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2  # of a message, because a row has to hold two
 # Learner code sees numbers that are derived from the seed. An attacker who tries all short seeds
 # until one of them gives those numbers knows every hidden case.
 SMALLEST_SEED = 1 << 64
@@ -52,50 +52,42 @@ def course_errors(project: Project, chapters: Sequence[Chapter]) -> list[str]:
 
 
 def mistake_errors(mistakes: list[Mistake]) -> Iterator[str]:
-    """Yield a sentence for each mistake with a wrong message or name.
-
-    A message is too long if two of that length do not fit into a row.
-    """
+    """Yield a sentence for each mistake with a long message, or with the name of another one."""
     places: dict[str, str] = {}
     for one in mistakes:
-        begun, length = f"{one.place}: {one.name}", len(one.message)
-        if not one.message.strip():
-            yield f"{begun}: its message is empty; learners read it"
-        if length > LONGEST_OF_TWO:
-            yield f"{begun}: its message has {length} characters; {LONGEST_OF_TWO} are the most"
+        if (length := len(one.message)) > LONGEST_OF_TWO:
+            most = f"{LONGEST_OF_TWO} are the most"
+            yield f"{one.place}: {one.name}: its message has {length} characters; {most}"
         if places.setdefault(one.name, one.place) != one.place:
             yield (
-                f"{one.place}: another mistake is named {one.name}, in {places[one.name]}; put one "
-                "that several exercises have into graders/mistakes.py, once"
+                f"{one.place}: another mistake is named {one.name}, in {places[one.name]}; one of "
+                "several exercises belongs in graders/mistakes.py, once"
             )
 
 
-def chapter_errors(project: Project, chapter: Chapter) -> list[str]:
-    """Return the problems in a chapter's lesson."""
+def chapter_errors(project: Project, chapter: Chapter) -> Iterator[str]:
+    """Yield the problems in a chapter's lesson."""
     path = project.solution(chapter.name)
-    cells, text = read_lesson(path), path.read_text(encoding="utf-8")
+    cells = read_lesson(path)
     written = marked(cells, "exercise")
-    found = [f"{path}: no formula can have {one} in it" for one in unknown_commands(text)]
-    strange = [name for name in marked(cells, "hints") if name not in written]
-    found += [f"{path}: there are hints for {name}, which is not an exercise" for name in strange]
+    for one in unknown_commands(path.read_text(encoding="utf-8")):
+        yield f"{path}: no formula can have {one} in it"
+    for name in sorted(marked(cells, "hints").keys() - written.keys()):
+        yield f"{path}: there are hints for {name}, which is not an exercise"
     for exercise in chapter.exercises:
-        is_tried = known(project, exercise.name) or exercise.like
-        said = exercise_errors(exercise, written[exercise.name].source, bool(is_tried))
-        found += [f"{path}: {exercise.name}{one}" for one in said]
+        for said in exercise_errors(exercise, written[exercise.name].source):
+            yield f"{path}: {exercise.name}{said}"
+        if not (exercise.like or known(project, exercise.name)):
+            yield f"{path}: {exercise.name} has no known mistake, so nothing proves its checks"
     taught = [exercise.name for exercise in chapter.exercises]
-    needed = names_used(syntax_of(path), taught) & (written.keys() - set(taught))
-    return found + [
-        f"course_config.py: {name} is off, and other exercises of {path} use it"
-        for name in sorted(needed)
-    ]
+    for name in sorted(names_used(syntax_of(path), taught) & (written.keys() - set(taught))):
+        yield f"course_config.py: {name} is off, and other exercises of {path} use it"
 
 
-def exercise_errors(exercise: Exercise, source: str, known: bool) -> Iterator[str]:
-    """Yield the problems of an exercise in its cell. known: True if it has a known mistake."""
+def exercise_errors(exercise: Exercise, source: str) -> Iterator[str]:
+    """Yield the problems in the source of an exercise's cell."""
     if len(exercise.hints) < FEWEST_HINTS:
         yield f" has fewer than {FEWEST_HINTS} hints"
-    if not known:
-        yield " has no known mistake, so nothing proves that its checks work"
     defined = [one for one in ast.parse(source).body if isinstance(one, DEFINITIONS)]
     definitions = [one for one in defined if one.name == exercise.name]
     if not definitions:
@@ -104,11 +96,10 @@ def exercise_errors(exercise: Exercise, source: str, known: bool) -> Iterator[st
         yield " has no docstring"
     if not REGION.search(source):
         yield " has no ### BEGIN SOLUTION … ### END SOLUTION"
-    if bool(exercise.like) != bool(BUG.search(source)):
-        which = (
-            "no line of its solution has" if exercise.like else "only find-the-bug exercises have"
-        )
-        yield f": {which} `### BUG: the wrong line`"
+    if exercise.like and not BUG.search(source):
+        yield ": no line of its solution has `### BUG: the wrong line`"
+    if BUG.search(source) and not exercise.like:
+        yield ": only find-the-bug exercises have `### BUG: the wrong line`"
 
 
 def file_errors(
@@ -125,11 +116,11 @@ def file_errors(
         place = f"{path}:{module.cases.__code__.co_firstlineno}"
         if chance() != before:
             yield (
-                f"{place}: cases(draw) uses random numbers that do not come from the "
-                "course's seed, so each build has other cases; draw them with normal(…), "
-                "weights(…) or draw.chance(…)"
+                f"{place}: cases(draw) uses random numbers that differ in each build; draw them "
+                "with normal(…), weights(…) or draw.chance(…)"
             )
-        yield from (f"{place}: {said}" for side in WHO for said in wrong_cases(cases, side, own))
+        for side, who in WHO.items():
+            yield from (f"{place}: {said}" for said in wrong_cases(cases[side], who, own))
         groups = {side: {case.group for case in some} for side, some in cases.items()}
         for check in exercise.checks:
             asked = groups if check.points else {False: groups[False]}  # the others are learners'
@@ -137,20 +128,24 @@ def file_errors(
                 yield from (f"{path}:{check.line}: {said}" for said in wrong_call(call, asked, own))
         if exercise.like:
             bug_of(project.solution(chapter), exercise.name)
-        else:
-            yield from wrong_mistakes(project, chapter, exercise.name)
+        source = project.solution(chapter).read_text(encoding="utf-8")
+        for one in [] if exercise.like else written_in(module):
+            try:
+                make(source, exercise.name, one.edits)
+            except EditError as error:
+                yield f"{one.place}: {one.name} in {exercise.name}: {error}"
     except Exception as error:
         yield from error_at(project.graders, error, f"{path}: ").splitlines()
 
 
-def wrong_cases(cases: dict[bool, list[Case]], side: bool, own: CourseChecks) -> Iterator[str]:
+def wrong_cases(cases: list[Case], who: str, own: CourseChecks) -> Iterator[str]:
     """Yield sentences about missing or duplicate cases of a side, and unknown signatures."""
-    if not cases[side]:
-        yield f"cases(draw) returns no case for {WHO[side]}"
-    for name, times in Counter(case.name for case in cases[side]).items():
+    if not cases:
+        yield f"cases(draw) returns no case for {who}"
+    for name, times in Counter(case.name for case in cases).items():
         if times > 1:
             yield f"{times} cases are named {name!r}"
-    for case in cases[side]:
+    for case in cases:
         try:
             signature_of(case, own.signatures)
         except CourseError as error:
@@ -173,20 +168,9 @@ def wrong_call(call: Call, groups: dict[bool, set[str]], own: CourseChecks) -> I
         yield f"{call.name}: {error}"
         return
     bound.apply_defaults()
-    asked = filter(None, (bound.arguments.get("group"), *bound.arguments.get("groups", ())))
-    for group in asked:
+    for group in filter(None, (bound.arguments.get("group"), *bound.arguments.get("groups", ()))):
         for who in (WHO[side] for side, there in groups.items() if group not in there):
             yield f"{call.name} asks for cases in the group {group!r}, and {who} have none"
-
-
-def wrong_mistakes(project: Project, chapter: str, exercise: str) -> Iterator[str]:
-    """Yield sentences about edits that do not fit."""
-    source = project.solution(chapter).read_text(encoding="utf-8")
-    for one in written_in(project.grader(chapter, exercise)):
-        try:
-            make(source, exercise, one.edits)
-        except EditError as error:
-            yield f"{one.place}: {one.name} in {exercise}: {error}"
 
 
 def chance() -> tuple:

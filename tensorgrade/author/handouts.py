@@ -14,7 +14,8 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import distributions
+from itertools import chain, count
 from pathlib import Path
 
 import nbformat
@@ -23,7 +24,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from ..built import refuse_unbuilt
 from ..cells import Cell
-from ..course import Chapter, CourseError
+from ..course import Chapter, CourseError, Exercise
 from ..exchange.stored import refuse_missing, stored_path
 from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, write_file
 from ..judging.checks import FILE
@@ -43,7 +44,6 @@ POINTS = """\
 # Your points come from hidden graders, which run your code somewhere else, on other numbers.
 # Here the public checks run instead.
 points("{name}")"""
-LONGEST_ID = 50
 DUE = "**Due: {due}.** If you have an extension, its date counts instead."
 CHECKS = "checks.zip"
 STAMP = (1980, 1, 1, 0, 0, 0)  # a constant date, so that the same files give the same bytes
@@ -62,49 +62,53 @@ def handout_files(project: Project, chapter: Chapter) -> Iterator[tuple[Path, by
     nbgrader hands out every file next to a notebook. A fetched chapter can therefore check itself
     in any folder.
     """
-    place = project.root / "source" / chapter.name
+    name, place = chapter.name, project.root / "source" / chapter.name
     pictures = project.root / "solutions" / "pictures"
     notebook = notebook_text(lesson_of(project, chapter), chapter, pictures)
-    yield place / f"{chapter.name}.ipynb", notebook.encode()
-    yield place / CHECKS, zipped(checks_of(project.exercises, chapter.name))
-
-
-def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
-    """Return the files that a chapter's public checks need, by path, without any learner's file."""
-    patterns = ("course.json", FILE, f"references/{chapter}/*", f"given/{chapter}/*.py")
-    return contents(exercises.parent, (path for one in patterns for path in exercises.glob(one)))
+    yield place / f"{name}.ipynb", notebook.encode()
+    needed = ("course.json", FILE, f"references/{name}/*", f"given/{name}/*.py")
+    paths = (path for pattern in needed for path in project.exercises.glob(pattern))
+    yield place / CHECKS, zipped(contents(project.root, paths))
 
 
 def notebook_text(lesson: list[Cell], chapter: Chapter, pictures: Path) -> str:
     """Return the text of the notebook for `source/`. pictures: the folder with the drawings."""
-    names = Names()
-    cells = [made for cell in lesson for made in cells_for(cell, pictures, chapter, names)]
+    cells = list(notebook_cells(lesson, chapter, pictures))
     first_lesson = next((cell for cell in cells if cell.cell_type == "markdown"), None)
     if chapter.due and first_lesson:
         heading, line_end, rest = first_lesson.source.partition("\n")
         first_lesson.source = f"{heading}\n\n{DUE.format(due=chapter.due)}{line_end}{rest}"
     first_code = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
-    cells.insert(first_code, locked(new_code_cell(TOOLS), names.take("tools")))
+    cells.insert(first_code, locked(new_code_cell(TOOLS), "tools"))
+    taken: set[str] = set()
+    for cell in cells:  # a name that is taken gets a number
+        numbered = (f"{cell.id}-{number}" for number in count(2))
+        cell.id = next(name for name in chain([cell.id], numbered) if name not in taken)
+        taken.add(cell.id)
+        if "nbgrader" in cell.metadata:
+            cell.metadata["nbgrader"]["grade_id"] = cell.id
     notebook = new_notebook(cells=cells, metadata=KERNEL)
     nbformat.validate(notebook)
     return nbformat.writes(notebook) + "\n"
 
 
-def cells_for(cell: Cell, pictures: Path, chapter: Chapter, names: "Names") -> list[NotebookNode]:
-    """Return the notebook cells for a cell of the lesson.
+def notebook_cells(lesson: list[Cell], chapter: Chapter, pictures: Path) -> Iterator[NotebookNode]:
+    """Yield the notebook's cells. Several may have the same name.
 
     Hints are left out, because a check shows them one by one.
     """
-    if "hints" in cell.marks:
-        return []
-    if cell.is_text:
-        return [locked(lesson_cell(cell.source, pictures), names.of_lesson(cell.source))]
-    if "exercise" in cell.marks:
-        return exercise_cells(cell, chapter, names)
-    if "active" in cell.marks:  # for experiments: neither locked nor graded
-        name = names.take(f"try-{names.exercise}" if names.exercise else "pictures")
-        return [new_code_cell(cell.source, id=name)]
-    return [locked(new_code_cell(cell.source), names.take("imports"))]
+    exercise = ""  # the previous one
+    for cell in lesson:
+        if cell.is_text and "hints" not in cell.marks:
+            name = slug(cell.source) or f"after-{exercise or 'imports'}"
+            yield locked(lesson_cell(cell.source, pictures), name)
+        elif "exercise" in cell.marks:
+            exercise = cell.marks["exercise"]
+            yield from exercise_cells(cell, chapter.exercise(exercise))
+        elif "active" in cell.marks:  # for experiments: neither locked nor graded
+            yield new_code_cell(cell.source, id=f"try-{exercise}" if exercise else "pictures")
+        elif "hints" not in cell.marks:
+            yield locked(new_code_cell(cell.source), "imports")
 
 
 def lesson_cell(source: str, pictures: Path) -> NotebookNode:
@@ -119,17 +123,16 @@ def lesson_cell(source: str, pictures: Path) -> NotebookNode:
     return cell
 
 
-def exercise_cells(cell: Cell, chapter: Chapter, names: "Names") -> list[NotebookNode]:
+def exercise_cells(cell: Cell, exercise: Exercise) -> list[NotebookNode]:
     """Return the cell to write in, the check to run any number of times, and the graded cell."""
-    name = names.exercise = cell.marks["exercise"]
-    written, check = new_code_cell(right_code(cell.source)), new_code_cell(CHECK.format(name=name))
+    name, written = exercise.name, new_code_cell(right_code(cell.source))
     if given := given_code(cell.source):
         written.metadata["given"] = given
-    graded, points = new_code_cell(POINTS.format(name=name)), chapter.exercise(name).points
+    check, graded = (new_code_cell(text.format(name=name)) for text in (CHECK, POINTS))
     return [
-        locked(written, names.take(name), solution=True, locked=False),
-        locked(check, names.take(f"check-{name}")),
-        locked(graded, names.take(f"points-{name}"), grade=True, points=points),
+        locked(written, name, solution=True, locked=False),
+        locked(check, f"check-{name}"),
+        locked(graded, f"points-{name}", grade=True, points=exercise.points),
     ]
 
 
@@ -141,48 +144,32 @@ def locked(cell: NotebookNode, name: str, **roles: bool | float) -> NotebookNode
     return cell
 
 
-class Names:
-    """A source of readable names that never repeats one."""
+def slug(text: str) -> str:
+    """Return the first heading of a text as a name; empty if it has none.
 
-    def __init__(self) -> None:
-        self.taken: set[str] = set()
-        self.exercise = ""
-
-    def of_lesson(self, text: str) -> str:
-        """Return a name from the first heading, or else from the previous exercise.
-
-        >>> Names().of_lesson("# Why the sum is divided by $\\\\sqrt{n}$")
-        'why-the-sum-is-divided-by-sqrt-n'
-        """
-        heading = re.search(r"^#+ (.+)$", text, re.MULTILINE)
-        if not heading:
-            return self.take(f"after-{self.exercise or 'imports'}")
-        words = re.findall(r"[a-z0-9]+", heading[1].lower())
-        return self.take("-".join(words)[:LONGEST_ID].rstrip("-"))
-
-    def take(self, name: str) -> str:
-        """Return the name, with a number added if it is taken.
-
-        >>> names = Names()
-        >>> [names.take("imports") for _ in range(3)]
-        ['imports', 'imports-2', 'imports-3']
-        """
-        free, number = name, 1
-        while free in self.taken:
-            number += 1
-            free = f"{name}-{number}"
-        self.taken.add(free)
-        return free
+    >>> slug("# Why the sum is divided by $\\\\sqrt{n}$")
+    'why-the-sum-is-divided-by-sqrt-n'
+    """
+    heading = re.search(r"^#+ (.+)$", text, re.MULTILINE)
+    words = re.findall(r"[a-z0-9]+", heading[1].lower()) if heading else []
+    return "-".join(words)[:50].rstrip("-")
 
 
 # --- the kit ----------------------------------------------------------------------------------
 
 
 def files_of_kit(project: Project) -> dict[str, bytes]:
-    """Return the kit's files by their path in the zip."""
+    """Return the kit's files by their path in the zip.
+
+    Raise CourseError if the course is not built or not released.
+    """
     root, course = project.root, project.course
+    refuse_unbuilt(project.graders, course, [chapter.name for chapter in course.chapters])
+    refuse_missing(project.exercises / "course.json")
     files = contents(root, files_below(project.exercises))
     for chapter in course.chapters:
+        for exercise in chapter.exercises:
+            refuse_missing(stored_path(project.exercises, chapter.name, exercise.name))
         stub = stub_text(lesson_of(project, chapter)).encode()
         files[f"exercises/{chapter.name}.py"] = stub
         files[f"{OWN_FOLDER}/originals/{chapter.name}.py"] = stub  # for `tensorgrade reset`
@@ -211,6 +198,11 @@ def released_notebook(project: Project, chapter: str) -> bytes:
 
     Raise CourseError if it is missing, or was made from another state of the lesson.
     """
+
+    def given_cells(notebook: Path) -> list[str]:  # which nbgrader hands out unchanged
+        cells = nbformat.read(notebook, nbformat.NO_CONVERT).cells
+        return [c.source for c in cells if not c.metadata.get("nbgrader", {}).get("solution")]
+
     folders = (project.root / "release", project.root / "source")
     made, source = (folder / chapter / f"{chapter}.ipynb" for folder in folders)
     if not made.is_file() or given_cells(made) != given_cells(source):
@@ -219,14 +211,11 @@ def released_notebook(project: Project, chapter: str) -> bytes:
     return made.read_bytes()
 
 
-def given_cells(notebook: Path) -> list[str]:
-    """Return the texts of the cells that nbgrader hands out as they are."""
-    cells = nbformat.read(notebook, nbformat.NO_CONVERT).cells
-    return [c.source for c in cells if not c.metadata.get("nbgrader", {}).get("solution")]
-
-
 def files_of_solutions(project: Project) -> dict[str, bytes]:
-    """Return the solutions and PyTorch's own modules, by path in the zip."""
+    """Return the solutions and PyTorch's own modules, by path in the zip.
+
+    Learners put them into the kit's folder, where `tensorgrade solution` finds them.
+    """
     names = [f"{chapter.name}.py" for chapter in project.course.chapters]
     places = [project.root / "solutions" / place for n in names for place in (n, f"torch/{n}")]
     return contents(project.root, (path for place in places for path in files_below(place)))
@@ -235,31 +224,25 @@ def files_of_solutions(project: Project) -> dict[str, bytes]:
 def engine_wheel() -> tuple[str, dict[str, bytes]]:
     """Return the file name of a wheel of the running engine, and the files in it.
 
-    It has the same content as a built wheel, but needs neither the sources nor a build tool.
+    It has the same content as a built wheel, but needs neither the sources nor a build tool. Raise
+    CourseError if pip did not install the engine.
     """
-    installed = installed_engine()
-    info = f"tensorgrade-{installed.version}.dist-info"
-    places = [path.name for path in ENGINE.iterdir()]
-    files = {f"tensorgrade/{n}": path.read_bytes() for n, path in engine_files(*places).items()}
+    # A build's leftovers among the sources have no METADATA.
+    found = [one for one in distributions(name="tensorgrade") if one.read_text("METADATA")]
+    if not found:
+        raise CourseError("tensorgrade is not installed here; a kit is made of an installed one")
+    engine = f"tensorgrade-{found[0].version}"
+    places = engine_files(*(path.name for path in ENGINE.iterdir()))
+    files = {f"tensorgrade/{name}": path.read_bytes() for name, path in places.items()}
     for name in ("METADATA", "entry_points.txt", "licenses/LICENSE"):
-        files[f"{info}/{name}"] = (installed.read_text(name) or "").encode()
-    files[f"{info}/WHEEL"] = WHEEL.encode()
-    rows = [f"{name},{digest(content)},{len(content)}" for name, content in files.items()]
-    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
-    return f"tensorgrade-{installed.version}-py3-none-any.whl", files
-
-
-def installed_engine() -> Distribution:
-    """Return pip's record of the engine. Raise CourseError if pip did not install it."""
-    for found in distributions(name="tensorgrade"):
-        if found.read_text("METADATA"):  # a build's leftovers among the sources have no METADATA
-            return found
-    raise CourseError("tensorgrade is not installed here; a kit is made of an installed one")
-
-
-def digest(content: bytes) -> str:
-    """Return a file's hash in the form that a wheel's RECORD uses."""
-    return "sha256=" + base64.urlsafe_b64encode(sha256(content).digest()).rstrip(b"=").decode()
+        files[f"{engine}.dist-info/{name}"] = (found[0].read_text(name) or "").encode()
+    files[f"{engine}.dist-info/WHEEL"] = WHEEL.encode()
+    record, rows = f"{engine}.dist-info/RECORD", []
+    for name, content in files.items():
+        digest = base64.urlsafe_b64encode(sha256(content).digest()).rstrip(b"=").decode()
+        rows.append(f"{name},sha256={digest},{len(content)}")
+    files[record] = "\n".join([*rows, f"{record},,", ""]).encode()
+    return f"{engine}-py3-none-any.whl", files
 
 
 def zipped(files: dict[str, bytes], folder: str = "") -> bytes:
@@ -276,29 +259,7 @@ def zipped(files: dict[str, bytes], folder: str = "") -> bytes:
     return content.getvalue()
 
 
-def write_kit(project: Project, out: Path) -> int:
-    """Write the kit and return the number of its files.
-
-    Raise CourseError if the course is not built.
-    """
-    folder, chapters = project.exercises, project.course.chapters
-    refuse_unbuilt(project.graders, project.course, [chapter.name for chapter in chapters])
-    recorded = [stored_path(folder, c.name, e.name) for c in chapters for e in c.exercises]
-    for path in (folder / "course.json", *recorded):
-        refuse_missing(path)
-    return write_zip(out, files_of_kit(project), f"{out.stem}/")
-
-
-def write_solutions(project: Project, out: Path) -> int:
-    """Write a zip of the solutions, to hand out after the deadline; return its number of files.
-
-    Learners put it into the kit's folder, where `tensorgrade solution` finds it.
-    """
-    return write_zip(out, files_of_solutions(project))
-
-
-def write_zip(out: Path, files: dict[str, bytes], folder: str = "") -> int:
-    """Write a zip completely or not at all, and return the number of its files. Raise OSError."""
+def write_zip(out: Path, files: dict[str, bytes], folder: str = "") -> None:
+    """Write files into a folder of a zip, completely or not at all. Raise OSError."""
     out.parent.mkdir(parents=True, exist_ok=True)
     write_file(out, zipped(files, folder))
-    return len(files)

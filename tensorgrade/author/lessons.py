@@ -22,7 +22,6 @@ from ..views.formulas import in_plain_text
 REGION = re.compile(
     r"^([ \t]*)### BEGIN SOLUTION.*?### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
 )
-STUB = r"\1raise NotImplementedError"
 MARKS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
 # A line of a solution, and the wrong line that learners get in its place.
 BUG = re.compile(r"^([ \t]*)(.*?)[ \t]*### BUG: (.*)$", re.MULTILINE)
@@ -44,17 +43,16 @@ def lesson_of(project: Project, chapter: Chapter) -> list[Cell]:
     """
     cells = read_lesson(project.solution(chapter.name))
     off = marked(cells, "exercise").keys() - {exercise.name for exercise in chapter.exercises}
+
+    def is_off(cell: Cell) -> bool:
+        used = re.findall(r"\w+", cell.source) if "active" in cell.marks else []
+        return not off.isdisjoint({cell.marks.get("exercise"), cell.marks.get("hints"), *used})
+
     return [
         cell
         for cell, after in pairwise([*cells, Cell("")])
-        if not is_about(cell, off) and not (cell.is_text and after.marks.get("exercise") in off)
+        if not is_off(cell) and not (cell.is_text and after.marks.get("exercise") in off)
     ]
-
-
-def is_about(cell: Cell, names: Collection[str]) -> bool:
-    """Return True if a cell holds code or hints of one of these exercises, or tries one out."""
-    used = re.findall(r"\w+", cell.source) if "active" in cell.marks else []
-    return not {cell.marks.get("exercise"), cell.marks.get("hints"), *used}.isdisjoint(names)
 
 
 def right_code(source: str) -> str:
@@ -73,15 +71,20 @@ def without_solutions(source: str) -> str:
     >>> without_solutions("def f():\\n    ### BEGIN SOLUTION\\n    return 1\\n    ### END SOLUTION")
     'def f():\\n    raise NotImplementedError'
     """
-    return REGION.sub(STUB, source)
+    return REGION.sub(r"\1raise NotImplementedError", source)
 
 
 def stub_text(cells: list[Cell]) -> str:
-    """Return the stub of a lesson as a percent script.
+    """Return the stub of a lesson as a percent script, to read in an editor.
 
     Hints are left out because learners request them one by one. Cells that only work in a notebook
-    are left out, too.
+    are left out, too. Formulas are plain text, and pictures are described.
     """
+
+    def readable(lesson: str) -> str:
+        described = in_plain_text(lesson)
+        return PICTURE.sub(lambda picture: fill(f"[Picture: {picture[1]}]", WIDTH), described)
+
     made = [
         new_markdown_cell(readable(cell.source))
         if cell.is_text
@@ -91,22 +94,6 @@ def stub_text(cells: list[Cell]) -> str:
     ]
     text = jupytext.writes(new_notebook(cells=made), fmt="py:percent")
     return HEADER + text[text.index("# %%") :]
-
-
-def readable(lesson: str) -> str:
-    """Return a lesson for reading in an editor, with plain-text formulas and described pictures.
-
-    >>> print(readable("The root $\\\\sqrt{n_x}$.\\n\\n![Two arrows.](pictures/angle.png)"))
-    The root √n_x.
-    <BLANKLINE>
-    [Picture: Two arrows.]
-    """
-    return PICTURE.sub(told, in_plain_text(lesson))
-
-
-def told(picture: re.Match) -> str:
-    """Return a picture's description, wrapped to the width of the text around it."""
-    return fill(f"[Picture: {picture[1]}]", WIDTH)
 
 
 # --- find-the-bug exercises -------------------------------------------------------------------

@@ -22,6 +22,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
@@ -31,14 +32,13 @@ from ..exchange.stored import read_part, stored_path
 from ..project import Project, import_from
 from ..recognition.edits import EditError, Edits, make
 
-HEAD = re.compile(r"(\w+)(?: (\d+)%)?:(?: +(.*))?")
+HEAD = re.compile(r"(\w+)(?: (\d+)%)?: +(\S.*)")
 OR = re.compile(r"    or(?: (\d+)%)?")
-AS_HEAD = "a mistake starts with `name: message` or `name 30%: message`, without indentation"
 AS_EDIT = (
     "write an edit as `old -> new`, or as lines that start with `- ` and then lines that start "
     "with `+ `, indented by 4 spaces; indent the rest of a message by 2"
 )
-Line = tuple[str, str]  # file:line, and the text of the line
+Pieces = list[tuple[list[str], list[str]]]  # by edit, the lines of the old text and the new one
 
 
 @dataclass(frozen=True)
@@ -64,58 +64,53 @@ def parse(text: str, path: Path, first: int) -> tuple[Mistake, ...]:
 
     first: the text's first line in the file. Raises CourseError, with a line for each problem.
     """
-    blocks: list[list[Line]] = []
-    for number, line in enumerate(text.split("\n"), first):
-        if not line.strip() or line.startswith("#"):
-            continue
-        if not line.startswith(" ") or not blocks:
-            blocks.append([])
-        blocks[-1].append((f"{path}:{number}", line.rstrip()))
-    return tuple(one for found in each(read, blocks) for one in found)
+    found: list[tuple[Mistake, Pieces]] = []
+    lines = ((f"{path}:{n}", line.rstrip()) for n, line in enumerate(text.split("\n"), first))
+    each(lambda one: read(found, *one), (x for x in lines if x[1] and not x[1].startswith("#")))
+    return tuple(each(lambda one: finished(*one), found))
 
 
-def read(lines: list[Line]) -> list[Mistake]:
-    """Return the mistake of some lines, once for each list of edits. Raises CourseError."""
-    (place, line), *rest = lines
-    if not (head := HEAD.fullmatch(line)):
-        raise CourseError(f"{place}: {AS_HEAD}")
-    name, percent, *message = head.groups()
-    price = int(percent) / 100 if percent else None
-    versions: list[tuple[float | None, list[Line]]] = [(price, [])]
-    for where, line in rest:
-        if again := OR.fullmatch(line):
-            versions.append((int(again[1]) / 100 if again[1] else price, []))
-        elif line.startswith("    "):
-            versions[-1][1].append((where, line[4:]))
-        elif line.startswith("  ") and versions == [(price, [])]:
-            message.append(line.strip())
-        else:
-            raise CourseError(f"{where}: {AS_EDIT}")
-    said = " ".join(filter(None, message))
-    return [
-        Mistake(name, said, edits_in(place, name, written), cost, place)
-        for cost, written in versions
-    ]
+def finished(mistake: Mistake, edits: Pieces) -> Mistake:
+    """Return the mistake with its edits. Raises CourseError if it has none."""
+    if not edits:
+        raise CourseError(f"{mistake.place}: {mistake.name} has no edit; {AS_EDIT}")
+    return replace(mistake, edits=tuple(("\n".join(old), "\n".join(new)) for old, new in edits))
 
 
-def edits_in(place: str, name: str, lines: list[Line]) -> Edits:
-    """Return the edits in some lines. Raises CourseError if there are none, or for a bad line."""
-    found: list[tuple[list[str], list[str]]] = []
-    for where, line in lines:
-        old, arrow, new = f"{line} ".partition(" -> ")
-        if line == "-" or line.startswith("- "):
-            if not found or found[-1][1]:
-                found.append(([], []))
-            found[-1][0].append(line[2:])
-        elif found and (line == "+" or line.startswith("+ ")):
-            found[-1][1].append(line[2:])
-        elif arrow and old.strip():
-            found.append(([old.strip()], [new.strip()]))
-        else:
-            raise CourseError(f"{where}: {AS_EDIT}")
-    if not found:
-        raise CourseError(f"{place}: {name} has no edit; {AS_EDIT}")
-    return tuple(("\n".join(old), "\n".join(new)) for old, new in found)
+def read(found: list[tuple[Mistake, Pieces]], place: str, line: str) -> None:
+    """Add a line of a text to the mistakes so far. Raises CourseError if the line is wrong."""
+    if not found or not line.startswith(" "):
+        if not (head := HEAD.fullmatch(line)):
+            allowed = "`name: message` or `name 30%: message`, without indentation"
+            raise CourseError(f"{place}: a mistake starts with {allowed}")
+        price = int(head[2]) / 100 if head[2] else None
+        found.append((Mistake(head[1], head[3], (), price, place), []))
+        return
+    mistake, edits = found[-1]
+    if again := OR.fullmatch(line):
+        price = int(again[1]) / 100 if again[1] else mistake.price
+        found.append((replace(mistake, price=price), []))
+    elif line.startswith("    "):
+        add_edit(edits, place, line[4:])
+    elif line.startswith("  ") and not edits:
+        found[-1] = replace(mistake, message=f"{mistake.message} {line.strip()}"), edits
+    else:
+        raise CourseError(f"{place}: {AS_EDIT}")
+
+
+def add_edit(edits: Pieces, place: str, line: str) -> None:
+    """Add a line to edits, or start another edit with it. Raises CourseError for a wrong line."""
+    old, arrow, new = f"{line} ".partition(" -> ")
+    if line == "-" or line.startswith("- "):
+        if not edits or edits[-1][1]:
+            edits.append(([], []))
+        edits[-1][0].append(line[2:])
+    elif edits and (line == "+" or line.startswith("+ ")):
+        edits[-1][1].append(line[2:])
+    elif arrow and old.strip():
+        edits.append(([old.strip()], [new.strip()]))
+    else:
+        raise CourseError(f"{place}: {AS_EDIT}")
 
 
 def written_in(module: ModuleType) -> tuple[Mistake, ...]:
@@ -140,7 +135,7 @@ def every_mistake(project: Project) -> list[Mistake]:
     """Return the mistakes of a course: those of each exercise, and then the shared ones."""
     names = [(c.name, e.name) for c in project.course.chapters for e in c.exercises if not e.like]
     own = each(lambda name: written_in(project.grader(*name)), names)
-    return [one for some in (*own, *each(shared_mistakes, [project])) for one in some]
+    return [*chain(*own), *shared_mistakes(project)]
 
 
 def known(project: Project, exercise: str) -> list[Mistake]:

@@ -7,7 +7,7 @@ rounded, because processors differ in the last digit of a random number.
 
 import ast
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -28,7 +28,7 @@ from ..exchange.references import References, Seen, case_to_json
 from ..exchange.stored import stored_path
 from ..exchange.traces import Trace, read_trace, with_stages
 from ..exchange.values import unjudged
-from ..judging.checks import FILE, CourseChecks, load_checks
+from ..judging.checks import FILE, load_checks
 from ..judging.names import in_names_of_stub
 from ..judging.where import LARGEST
 from ..project import Project, parsed
@@ -56,7 +56,8 @@ DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
 class Recording:
     """An exercise's cases, to be run on the solution and on one wrong version after another.
 
-    hidden: use the graders' numbers instead of the learners'.
+    hidden: use the graders' numbers instead of the learners'. bugs: the code that learners of a
+    find-the-bug exercise are given, by its name.
     """
 
     def __init__(self, project: Project, chapter: str, exercise: str, hidden: bool):
@@ -66,35 +67,14 @@ class Recording:
         self.lesson = project.solution(chapter)
         self.source = self.lesson.read_text(encoding="utf-8")
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
+        self.own = checks_in(project.graders)  # the course's checks and signatures
+        self.path = stored_path(project.graders if hidden else project.exercises, chapter, exercise)
+        self.pairs_path = project.graders / "pairs" / f"{exercise}.json.xz"
+        self.cases = cases_of(project, chapter, exercise, hidden)
+        self.bugs = {exercise: bug_of(self.lesson, exercise)} if self.entry.like else {}
 
     def __reduce__(self) -> tuple:  # a copy in another process draws its cases again
         return Recording, (self.project, self.chapter, self.exercise, self.hidden)
-
-    @property
-    def path(self) -> Path:
-        """Return the path of the file that stores the recording."""
-        folder = self.project.graders if self.hidden else self.project.exercises
-        return stored_path(folder, self.chapter, self.exercise)
-
-    @property
-    def pairs_path(self) -> Path:
-        """Return the path of the file with the pairs of the exercise's mistakes."""
-        return self.project.graders / "pairs" / f"{self.exercise}.json.xz"
-
-    @cached_property
-    def cases(self) -> list[Case]:
-        """Return the exercise's cases, with their numbers drawn."""
-        return cases_of(self.project, self.chapter, self.exercise, self.hidden)
-
-    @cached_property
-    def bugs(self) -> dict[str, str]:
-        """Return the given code of a find-the-bug exercise, by its name; {} for other exercises."""
-        return {self.exercise: bug_of(self.lesson, self.exercise)} if self.entry.like else {}
-
-    @property
-    def own(self) -> CourseChecks:
-        """Return the course's own checks and signatures."""
-        return checks_in(self.project.graders)
 
     @cached_property
     def program(self) -> Program:
@@ -154,8 +134,8 @@ class Recording:
             error = broken.error
             raise CourseError(f"{self.lesson}:{error.line}: {error.type}: {error.text}, on import")
         for case, observation in zip(self.cases, seen, strict=True):
-            if problem := why_not_gradable(case, observation):
-                raise CourseError(f"{self.lesson}: {self.exercise}{problem}")
+            for problem in why_not_gradable(case, observation):
+                raise CourseError(f"{self.lesson}: {self.exercise}, case {case.name}: {problem}")
         traces = {} if self.hidden or self.bugs else self.traces(self.cases)
         entries = tuple(zip(self.cases, seen, strict=True))
         return References(self.chapter, self.hidden, entries, traces, self.bugs)
@@ -194,13 +174,14 @@ class Recording:
     def single(self, name: str) -> Fingerprint:
         """Return the fingerprint of one mistake. Raise CourseError if its version cannot be run."""
         loaded, seen = self.seen((name,))
+        begun = f"{self.mistakes[name].place}: {self.exercise}: {name} is"
         for broken in loaded.problems:  # no learner's result would match it
             if "SyntaxError" in broken.error.kinds:
-                raise CourseError(f"{self.about(name)} is not valid Python: {broken.error.text}")
+                raise CourseError(f"{begun} not valid Python: {broken.error.text}")
         for case, _, observed in seen:
             if observed.status == Outcome.TIMEOUT:
                 raise CourseError(
-                    f"{self.about(name)} is still at work on {case.name} after "
+                    f"{begun} still at work on {case.name} after "
                     f"{SECONDS_OF_A_VERSION} seconds; a known mistake must finish"
                 )
         return Fingerprint((name,), self.imprints(seen), *self.taken_by_checks(seen))
@@ -208,7 +189,8 @@ class Recording:
     def seen(self, version: Names) -> tuple[Loaded, list[Seen]]:
         """Load a version and run the cases. Raise EditError if its edits do not fit together."""
         run = [case for case in self.cases if case.signature not in UNSEEN]
-        loaded, observed = self.run(self.source_of(version), run)
+        edits = chain(*(self.mistakes[name].edits for name in version))
+        loaded, observed = self.run(make(self.source, self.exercise, edits), run)
         told = {case.name: one for case, one in zip(run, observed, strict=True)}
         return loaded, [
             Seen(case, right, in_names_of_stub(right, told.get(case.name, right), {}))
@@ -236,15 +218,6 @@ class Recording:
         """Return the solution as an attempt, for checks to judge the results of versions."""
         side = Side(self.references, self.own)
         return Attempt(Lab(None, Limits()), self.program, self.project.course, side)
-
-    def about(self, name: str) -> str:
-        """Return the beginning of a sentence on a mistake, with its place."""
-        return f"{self.mistakes[name].place}: {self.exercise}: {name}"
-
-    def source_of(self, version: Names) -> str:
-        """Return the solution with a version's edits. Raise EditError if one does not fit."""
-        edits = (self.mistakes[name].edits for name in version)
-        return make(self.source, self.exercise, chain(*edits))
 
 
 def recordings_of(project: Project, chapters: Iterable[Chapter]) -> list[Recording]:
@@ -277,59 +250,43 @@ def code_of(text: str, path: Path) -> str:
 
 def without_large_values(trace: Trace, words: dict[str, str]) -> Trace:
     """Return a trace with the course's names for its values, and without large values."""
-    stages = (
-        replace(
-            stage,
-            names=tuple(words[name] for name in stage.names if name in words),
-            value=None if stage.value is None or stage.value.numel() > LARGEST else stage.value,
-        )
-        for stage in trace.stages
-    )
+    stages = []
+    for stage in trace.stages:
+        names = tuple(words[name] for name in stage.names if name in words)
+        is_large = stage.value is not None and stage.value.numel() > LARGEST
+        stages.append(replace(stage, names=names, value=None if is_large else stage.value))
     return replace(trace, stages=tuple(stages))
 
 
-def why_not_gradable(case: Case, seen: Observation) -> str:
-    """Return the end of a sentence if the solution's result cannot be judged, else empty."""
+def why_not_gradable(case: Case, seen: Observation) -> Iterator[str]:
+    """Yield the reasons why the solution's result on a case cannot be judged."""
     if seen.status == Outcome.TIMEOUT:
-        return (
-            f": the solution is still at work on {case.name} after {SECONDS_OF_A_VERSION} seconds"
-        )
+        yield f"the solution is still at work after {SECONDS_OF_A_VERSION} seconds"
+    if case.signature == "error":
+        yield from () if seen.error else ("the solution should refuse it, and does not",)
+        return
     if seen.error:
-        return "" if case.signature == "error" else failure(case, seen.error)
-    if problem := without_result(case, seen):
-        return f", case {case.name}: {problem}"
-    return ""
+        yield failure(case, seen.error)
+    for name, value in seen.values.items():
+        if value["json"] is None and value["type"] != "NoneType":
+            yield f"`{name}` is a {value['type']}, which cannot be judged"
+        for place, what in unjudged(value["json"], name):
+            yield f"`{place}` is {what}, which cannot be judged"
+    asked = any(call.options.get("gradient") for call in case.calls)
+    if asked and not any(name.startswith("gradient.") for name in seen.tensors):
+        yield "gradients are asked for, and no result of the solution has any"
+    told = any(value["type"] != "NoneType" for value in seen.values.values())
+    facts = (facts for name, facts in seen.facts.items() if name != "load")
+    noted = any(one.keys() - {"changed", "altered"} for one in facts)
+    if case.signature == "values" and not (seen.tensors or told or noted):
+        yield "the solution returns nothing that could be judged"
 
 
 def failure(case: Case, error: CaughtError) -> str:
     """Return that the solution fails on a case, with the error and a possible cause."""
     place = f" ({case.exercise}, {error.source})" if error.source else ""
-    said = f": the solution fails on {case.name}: {error.type}: {error.text}{place}"
-    settings = sorted(set().union(*SETTINGS.values()))
-    taken = [name for name in settings if f"'{name}'" in error.text]
-    if error.type == "TypeError" and taken:
-        said += (
-            f"; `{taken[0]}=` is a setting of the step: an argument of that name is passed with "
-            f'named={{"{taken[0]}": …}}'
-        )
+    said = f"the solution raises {error.type}: {error.text}{place}"
+    for setting in sorted(set().union(*SETTINGS.values())):
+        if error.type == "TypeError" and f"'{setting}'" in error.text:
+            said += f"; `{setting}=` is a setting; an argument of that name goes into `named=`"
     return said
-
-
-def without_result(case: Case, seen: Observation) -> str:
-    """Return why a result of the solution cannot be judged; empty if it can."""
-    if case.signature == "error":
-        return "the solution should refuse it, and does not"
-    for name, value in seen.values.items():
-        if value["json"] is None and value["type"] != "NoneType":
-            return f"`{name}` is a {value['type']}, which cannot be judged"
-        if found := next(unjudged(value["json"], name), None):
-            return f"`{found[0]}` is {found[1]}, which cannot be judged"
-    asked = any(call.options.get("gradient") for call in case.calls)
-    if asked and not any(name.startswith("gradient.") for name in seen.tensors):
-        return "gradients are asked for, and no result of the solution has any"
-    told = any(value["type"] != "NoneType" for value in seen.values.values())
-    facts = (facts for name, facts in seen.facts.items() if name != "load")
-    noted = any(one.keys() - {"changed", "altered"} for one in facts)
-    if seen.tensors or told or noted or case.signature != "values":
-        return ""
-    return "the solution returns nothing that could be judged"

@@ -1,24 +1,29 @@
-"""New courses, chapters and exercises. Each starts with a working sample to overwrite.
+"""New courses, chapters and exercises, and a sample class of invented learners.
 
-The samples are in templates/.
+Each new part starts with a working sample to overwrite, from templates/. The class shows what
+grading looks like: its files are made of the solutions and known mistakes, and say so.
 """
 
 import builtins
 import keyword
+import random
 import re
 import secrets
 from itertools import chain, count
 from pathlib import Path
 
 from ..cells import marked, read_lesson
-from ..course import CourseError
+from ..course import Chapter, CourseError
 from ..project import Project
+from ..recognition.edits import make, place_of
+from .lessons import MARKS, right_code, without_solutions
+from .mistakes import known
 
 TEMPLATES = Path(__file__).parent / "templates"
 ENDING = "\n# %% [markdown] ending=true\n"
-CHAPTERS = re.compile(r"chapters=\((.*?)\n?( *)\),", re.DOTALL)
+CHAPTERS = re.compile(r"chapters=\((.*?)\n? *\),", re.DOTALL)
 FIRST_CHAPTER = "ch1_first_steps"
-KINDS = {"function": "scaled", "class": "Offset", "values": "counted"}  # with a sample's name
+SAMPLE = "scaled"  # the exercise of a new chapter
 IMPORTED = {"torch", "nn", "math"}  # names that lessons import
 
 
@@ -32,13 +37,12 @@ def new_course(folder: Path, title: str) -> list[Path]:
     name = re.sub(r"\W+", "_", folder.resolve().name).strip("_") or "course"
     plain = " ".join((title or name).split()).replace("\\", "").replace('"', "'")
     words = {"name": name, "title": plain, "seed": str(secrets.randbits(128))}
-    words |= {"chapter": FIRST_CHAPTER, "exercise": KINDS["function"]}
+    words |= {"chapter": FIRST_CHAPTER, "exercise": SAMPLE}
     written = []
     for template in sorted((TEMPLATES / "course").rglob("*.txt")):
         place = template.relative_to(TEMPLATES / "course").with_suffix("")
-        if place.name == "gitignore":
-            place = Path(".gitignore")
-        written.append(write_new(folder / place, filled(template, words)))
+        place = Path(".gitignore") if place.name == "gitignore" else place
+        written.append(write_new(folder / place, template, words))
     return written + new_chapter(Project(folder), FIRST_CHAPTER)
 
 
@@ -48,25 +52,22 @@ def new_chapter(project: Project, name: str) -> list[Path]:
     Raise CourseError if the name is not allowed, if the lesson exists, or if the config has no
     list of chapters.
     """
-    lesson = project.solution(checked(name))
-    if lesson.exists():
-        raise CourseError(f"{lesson} is there already")
-    config = project.root / "course_config.py"
-    listed = with_chapter(config, name)
-    words = {"title": heading(re.sub(r"^ch\d+_", "", name))}
-    written = [write_new(lesson, filled(TEMPLATES / "lesson.py.txt", words))]
-    sample, taken = KINDS["function"], exercises_in(project)
-    numbered = (f"{sample}_{number}" for number in count(2))
-    free = next(one for one in chain([sample], numbered) if one not in taken)
+    lesson, config = project.solution(checked(name)), project.root / "course_config.py"
+    listed, taken = with_chapter(config, name), exercises_in(project)
+    title = heading(re.sub(r"^ch\d+_", "", name))
+    written = [write_new(lesson, TEMPLATES / "lesson.py.txt", {"title": title})]
+    numbered = (f"{SAMPLE}_{number}" for number in count(2))
+    free = next(one for one in chain([SAMPLE], numbered) if one not in taken)
     written += write_exercise(project, name, free, "function")
     config.write_text(listed, encoding="utf-8")
     return [*written, config]
 
 
 def new_exercise(project: Project, chapter: str, name: str, kind: str) -> list[Path]:
-    """Add an exercise at the end of a chapter and return its two files. kind: one of KINDS.
+    """Add an exercise at the end of a chapter and return its two files.
 
-    Raise CourseError if there is no such chapter, or if the name is taken or not allowed.
+    kind: `function`, `class` or `values`. Raise CourseError if there is no such chapter, or if the
+    name is taken or not allowed.
     """
     project.course.chapter(chapter)  # raises CourseError if it does not exist
     if checked(name) in exercises_in(project):
@@ -81,7 +82,7 @@ def write_exercise(project: Project, chapter: str, name: str, kind: str) -> list
     words = {"name": name, "heading": heading(name)}
     folder, lesson = TEMPLATES / "exercise", project.solution(chapter)
     grader = project.graders / chapter / f"{name}.py"
-    write_new(grader, filled(folder / f"{kind}.grader.txt", words))
+    write_new(grader, folder / f"{kind}.grader.txt", words)
     written = filled(folder / f"{kind}.lesson.txt", words).rstrip()
     before, ending, after = lesson.read_text(encoding="utf-8").partition(ENDING)
     text = f"{before.rstrip()}\n{written}\n{ending}{after}"
@@ -99,8 +100,8 @@ def with_chapter(config: Path, name: str) -> str:
     if found is None:
         raise CourseError(f"{config} has no chapters=(…), to which {name} could be added")
     before = found[1].rstrip()
-    before += "," if before and not before.endswith(",") else ""
-    listed = f'chapters=({before}\n        "{name}",\n    ),'
+    comma = "," if before and not before.endswith(",") else ""
+    listed = f'chapters=({before}{comma}\n        "{name}",\n    ),'
     return text[: found.start()] + listed + text[found.end() :]
 
 
@@ -130,10 +131,77 @@ def filled(template: Path, words: dict[str, str]) -> str:
     return text
 
 
-def write_new(path: Path, text: str) -> Path:
-    """Write a new file and return its path. Raise CourseError if it exists."""
+def write_new(path: Path, template: Path, words: dict[str, str]) -> Path:
+    """Write a new file from a template and return its path. Raise CourseError if it exists."""
     if path.exists():
         raise CourseError(f"{path} is there already")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(filled(template, words), encoding="utf-8")
     return path
+
+
+# --- a sample class ---------------------------------------------------------------------------
+
+HEADER = "# An invented learner of the sample class, made of solutions and known mistakes.\n\n"
+NAMES = (
+    "ada amina anton bao carla chidi dara elif emil farid freya gita hana hugo ines ivo jana jonas "
+    "kaito kira lars leila mara mateo mina nadia noor olek otis pia quang rosa sami sofia tariq "
+    "uma vera wanda xin yara zeno zoe"
+).split()
+RETURN = "\n    return "  # the first one of a text is that of its first function
+# Faults that show how errors are handled: a text of one learner's chapter, and what replaces it.
+TROUBLE = {
+    "syntax error": ("\ndef ", "\ndef ("),
+    "endless loop": (RETURN, f"\n    while True:\n        pass{RETURN}"),
+    "missing package": ("\n", "\nimport a_package_that_is_not_there\n"),
+    "ends the process": (RETURN, f"\n    import os\n    os._exit(0){RETURN}"),
+    "waits for input": ("\n", "\nname = input('Who are you? ')\n"),
+    "not UTF-8": ("\n", "\n# caf\udce9\n"),
+}
+
+
+def write_sample_class(project: Project, folder: Path, learners: int, seed: int = 1) -> int:
+    """Write `<student>/<chapter>/<chapter>.py` for each learner and return the number of files."""
+    chance, troubles, chapters = (
+        random.Random(seed),
+        iter(TROUBLE.values()),
+        project.course.chapters,
+    )
+    for number in range(learners):
+        student, skill = student_name(number), chance.random()
+        for chapter in chapters:
+            text = HEADER + invented_file(project, chapter, skill, chance)
+            if number % 5 == 4 and chapter == chapters[number % len(chapters)]:
+                text = text.replace(*next(troubles, ("", "")), 1)
+            path = folder / student / chapter.name / f"{chapter.name}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    return learners * len(chapters)
+
+
+def student_name(number: int) -> str:
+    """Return a name for the n-th learner, with a number from the second round on."""
+    name = NAMES[number % len(NAMES)]
+    return name if number < len(NAMES) else f"{name}{number // len(NAMES) + 1}"
+
+
+def invented_file(project: Project, chapter: Chapter, skill: float, chance: random.Random) -> str:
+    """Return a learner's file for a chapter, without lesson text. skill: from 0 to 1.
+
+    Each exercise is right, or has a known mistake, or is still to do.
+    """
+    cells = read_lesson(project.solution(chapter.name))
+    code = [right_code(c.source) for c in cells if not c.is_text and "active" not in c.marks]
+    text = "\n\n\n".join(code) + "\n"
+    for name in (exercise.name for exercise in chapter.exercises):
+        drawn, mistakes = chance.random(), known(project, name)
+        if drawn < 0.45 + 0.5 * skill or not mistakes:
+            continue
+        if drawn > 0.93 + 0.07 * skill:  # back to its stub
+            first, last = place_of(text, name)
+            lines = text.splitlines()
+            stub = without_solutions("\n".join(lines[first:last]))
+            text = "\n".join([*lines[:first], stub, *lines[last:]]) + "\n"
+        else:
+            text = make(text, name, chance.choice(mistakes).edits)
+    return MARKS.sub("", text)

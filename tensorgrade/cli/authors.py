@@ -137,7 +137,7 @@ def sample(
     learners: Annotated[int, typer.Option(help="Number of learners.")] = 30,
 ) -> None:
     """Write a sample class, made of the solutions and known mistakes."""
-    from ..author.sample import write_sample_class
+    from ..author.scaffolds import write_sample_class
     from ..project import find_project
 
     files = write_sample_class(find_project(), folder, learners, seed=1)

@@ -266,16 +266,14 @@ def bundle(
     ] = False,
 ) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
-    from ..author.handouts import write_kit, write_solutions
+    from ..author.handouts import files_of_kit, files_of_solutions, write_zip
     from ..project import find_project
 
     project = find_project()
-    if solutions:
-        out = out or Path("solutions.zip")
-        typer.echo(f"{write_solutions(project, out)} files in {out}")
-        return
-    out = out or Path(f"{project.course.name}-kit.zip")
-    typer.echo(f"{write_kit(project, out)} files in {out}")
+    out = out or Path("solutions.zip" if solutions else f"{project.course.name}-kit.zip")
+    files = files_of_solutions(project) if solutions else files_of_kit(project)
+    write_zip(out, files, "" if solutions else f"{out.stem}/")
+    typer.echo(f"{len(files)} files in {out}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from tensorgrade.author import scaffolds
-from tensorgrade.author.pairs import singles_of, with_pairs
+from tensorgrade.author.building import singles_of, with_pairs
 from tensorgrade.author.recording import Recording
 from tensorgrade.exchange.references import References
 from tensorgrade.project import Project
@@ -58,8 +58,9 @@ def build_exercise(
     """Return an exercise's references and fingerprints; with pairs of mistakes on public cases."""
     torch.set_num_threads(1)
     recording = Recording(Project(Path(root)), chapter, exercise, hidden)
-    found = singles_of(recording)
-    prints = found.all[1:] if hidden else with_pairs(recording, found, True)[0]
+    prints = singles_of(recording)
+    if not hidden:
+        prints, _ = with_pairs(recording, prints, True)
     return recording.references, prints
 
 

@@ -141,7 +141,7 @@ UNFIT = [
     (FOLDED.format("[n for n in range(10**5)]"), X, "more than 20000 parts"),
     (FOLDED.format("{'a': x.to_sparse()}"), X, "a sparse tensor"),
     (FOLDED.format("None"), X, "the solution returns nothing that could be judged"),
-    (FOLDED.format("x.zero_() and None"), X, "fails on values/1"),
+    (FOLDED.format("x.zero_() and None"), X, "values/1: the solution raises RuntimeError"),
     (FOLDED.format("x"), 'case("values/1", call(x=[1, object()]))', "x[1] is an object of type ob"),
     (
         FOLDED.format("x"),
@@ -151,7 +151,11 @@ UNFIT = [
     (FOLDED.format("{'a': x.detach()}"), GRADIENT, "gradients are asked for, and no result"),
     (NO_RESULT, LOADED, "values/1: the solution returns nothing that could be judged"),
     ("def f(x):\n    return 1 / 0", X, "ZeroDivisionError: division by zero (f, return 1 / 0)"),
-    (SEEDED, 'case("values/1", call(x=normal(2), seed=3))', 'is passed with named={"seed": …}'),
+    (
+        SEEDED,
+        'case("values/1", call(x=normal(2), seed=3))',
+        "an argument of that name goes into `named=`",
+    ),
 ]
 
 

@@ -194,7 +194,7 @@ SLIPS = [
     (GRADER, "factor=3.0)", "factr=3.0)", "TypeError: scaled() has no parameter 'factr'"),
     (GRADER, "x + factor", "factor * x", "scaled: scaled_factor_added looks like a right"),
     (GRADER, "x + factor", "x * 2.0", "scaled_factor_ignored looks like scaled_factor_added"),
-    (GRADER, "factor=3.0)", ")", "scaled: the solution fails on values/(4,): TypeError"),
+    (GRADER, "factor=3.0)", ")", "scaled, case values/(4,): the solution raises TypeError"),
     (LESSON, "import torch\n", "import torch, nowhere\n", ":14: ModuleNotFoundError: No mod"),
     (LESSON, "# Explain", "# ![Arrows.](pictures/none.png)\n# Explain", "a picture of a lesson"),
 ]

@@ -32,6 +32,7 @@ def test_numbers_are_drawn_in_the_order_in_which_they_stand_and_each_once():
     made, numbers = recorded(call(x=normal(2, 3), gradient=normal(4))), draw()
     assert made.tensors["0.x"].equal(numbers.value(normal(2, 3)))
     assert made.tensors["result.gradient"].equal(numbers.value(normal(4)))
+    assert recorded(call(x=normal((2, 3)))).tensors["0.x"].equal(made.tensors["0.x"])
     turned, numbers = recorded(call(gradient=normal(4), x=normal(2, 3))), draw()
     assert turned.tensors["result.gradient"].equal(numbers.value(normal(4)))
     x = normal(3)

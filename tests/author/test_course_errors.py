@@ -35,14 +35,13 @@ SLIPS = {
         (', it.agrees("values")', "", "*:13: 'Every entry is multiplied.' checks nothing; write"),
         ('"Every entry is multiplied.", ', "", "*:13: a check has no sentence, the line that"),
         ("normal(*", "__import__('torch').randn(*", "*:6: cases(draw) uses random numbers that"),
-        ("x=normal(*shape)", "x=normal(shape)", "*:9: normal((4,),): pass sizes as separate"),
         ("normal(*shape)", "__import__('torch').eye('4')", "*:9: TypeError: eye(): argument"),
         ("x * factor -> x + f", "of any shape -> x + f", "there 0 times, between ### BEGIN"),
         ("x * factor -> x + f", "t -> f", "there 2 times, between ### BEGIN"),
         ("    return [case", "    [case", "*: TypeError: 'NoneType' object is not iterable"),
         ("factor=3.0)", "factor=3.0), signatur='values'", "*: TypeError: Case.__init__() got"),
         ("_ignored: The factor", "_ignored The factor", "*:20: a mistake starts with `name: me"),
-        (" The factor that is passed in is ignored.", "", "*:20: scaled_factor_ignored"),
+        (" The factor that is passed in is ignored.", "", "*:20: a mistake starts with `name: me"),
         ("The factor that", "All of it. " * 30, "_ignored: its message has"),
         ("    x * factor -> x * 2.0\n", "", "*:20: scaled_factor_ignored has no edit; write an"),
         ("x * factor -> x * 2.0", "x * factor = x * 2.0", "*:21: write an edit as `old -> new`"),
@@ -67,10 +66,10 @@ SLIPS = {
         ("seed=", "sead=", "*:18: TypeError: Settings.__init__() got an unexpected"),
         ("points={}", 'points={"scalde": 3}', "names scalde"),
         ("seed=", "seed=20261101 or ", "course_config.py: the seed can be guessed"),
-        ("seed=", 'seed="abc" or ', "seed in course_config.py"),
-        ("points={}", 'off=("scaled")', 'off in course_config.py needs a comma: off=("scaled",)'),
-        ("points={}", 'points={"scaled": "3"}', "gives '3' points to scaled"),
-        ("points={}", 'points={"scaled": float("nan")}', "gives nan points to scaled"),
+        ("seed=", 'seed="abc" or ', "`$.seed`"),
+        ("points={}", 'off=("scaled")', "`$.off` of COURSE; a list of one needs a comma"),
+        ("points={}", 'points={"scaled": "3"}', "`$.points"),
+        ("points={}", 'points={"scaled": float("nan")}', "`$.points"),
         ("COURSE = ", "CURSE = ", "* has no COURSE = Settings"),
     ],
     "solutions/ch2_more.py": [
@@ -150,7 +149,7 @@ def test_a_file_in_another_encoding_or_a_folder_in_its_place_is_reported(tmp_pat
     path.write_bytes(path.read_bytes().replace(code, code + "  # größer".encode("latin-1")))
     assert f"{path}:27: " in said_of(root) and "UTF-8" in said_of(root)
     config.unlink()
-    assert f"no {config}" in said_of(root)
+    assert said_of(root).startswith(f"{config}: FileNotFoundError")
     config.mkdir()
     assert said_of(root).startswith(f"{config}: ")
 

@@ -1,10 +1,11 @@
 """Shared mistakes: where they fit, what they cost there, and where they are left out."""
 
 from tensorgrade.author.mistakes import known
+from tensorgrade.author.proving import trials_of, where_shared
 from tensorgrade.project import Project
 from tensorgrade.recognition.edits import make
 
-from .small_course import CHAPTER, build, build_exercise, make_course, refused
+from .small_course import CHAPTER, build, build_exercise, make_course
 
 DOUBLED = '''MISTAKES = """
 doubled 20%: The result is doubled.
@@ -36,8 +37,9 @@ def test_shared_mistakes_apply_where_their_text_occurs_and_show_something_new(tm
     _, prints = build_exercise(str(root), CHAPTER, "scaled", True)
     names = [name for one in prints for name in one.mistakes]
     assert names == ["scaled_factor_added", "scaled_factor_ignored", "doubled"]
-    said = refused(root)
-    assert "graders/mistakes.py:9: added_again" in said
-    assert "graders/mistakes.py:11: far" in said
-    shared.write_text(f'{DOUBLED}"""\n', encoding="utf-8")
     build(root)
+    _, nowhere = where_shared(project, list(trials_of(project, project.course.chapters[0])))
+    assert [one.partition("nowhere")[0] for one in nowhere] == [
+        f"{shared}:9: added_again applies ",
+        f"{shared}:11: far applies ",
+    ]

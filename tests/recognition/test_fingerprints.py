@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.author import call
-from tensorgrade.author.pairs import read_pairs, without_facts, write_pairs
+from tensorgrade.author.building import read_pairs, without_facts, write_pairs
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import CaughtError, Observation
 from tensorgrade.exchange.references import Seen
