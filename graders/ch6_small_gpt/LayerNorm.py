@@ -119,31 +119,9 @@ without_eps: eps is missing, so a row of equal numbers is divided by 0.
 eps_fixed: eps is a fixed number; the one that was passed in is ignored.
     self.eps = eps -> self.eps = 1e-5
 default_eps 10%: The default of eps is not 1e-5.
-    - ### BEGIN SOLUTION
-    -         mean = x.mean(dim=-1, keepdim=True)
-    -         variance = x.var(dim=-1, keepdim=True, unbiased=False)
-    -         normed = (x - mean) / torch.sqrt(variance + self.eps)
-    -         return self.scale * normed + self.shift
-    + ### BEGIN SOLUTION
-    +         mean = x.mean(dim=-1, keepdim=True)
-    +         variance = x.var(dim=-1, keepdim=True, unbiased=False)
-    +         normed = (x - mean) / torch.sqrt(variance + self.eps)
-    +         return self.scale * normed + self.shift
-    +
-    +     __init__.__defaults__ = (1e-6,)
+    self.eps = eps -> self.eps = 1e-6 if eps == 1e-5 else eps
 larger_default_eps 10%: The default of eps is larger than 1e-5.
-    - ### BEGIN SOLUTION
-    -         mean = x.mean(dim=-1, keepdim=True)
-    -         variance = x.var(dim=-1, keepdim=True, unbiased=False)
-    -         normed = (x - mean) / torch.sqrt(variance + self.eps)
-    -         return self.scale * normed + self.shift
-    + ### BEGIN SOLUTION
-    +         mean = x.mean(dim=-1, keepdim=True)
-    +         variance = x.var(dim=-1, keepdim=True, unbiased=False)
-    +         normed = (x - mean) / torch.sqrt(variance + self.eps)
-    +         return self.scale * normed + self.shift
-    +
-    +     __init__.__defaults__ = (1e-3,)
+    self.eps = eps -> self.eps = 1e-3 if eps == 1e-5 else eps
 mean_not_subtracted: The mean is not subtracted.
     (x - mean) -> x
 rms_norm: This is RMSNorm: the mean is not subtracted, and the mean of the squares takes the place
