@@ -94,8 +94,6 @@ CHECKS = [
     check(0.5, *KEEPS_ALL),
 ]
 
-SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
-
 MISTAKES = """
 softmax_over_heads 40%: The softmax runs over the heads, so the heads compete for each pair of
   tokens instead of each distributing its own attention.

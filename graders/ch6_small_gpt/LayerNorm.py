@@ -101,7 +101,7 @@ CHECKS = [
         0.25,
         "It is your own code and does not call torch's norm.",
         it.agrees("own"),
-        it.avoids_norms("own"),
+        it.avoids_library("own", "norm"),
     ),
     check(0.25, COPIED, it.keeps_inputs("values", "plain"), SAME),
 ]

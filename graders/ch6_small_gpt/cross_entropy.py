@@ -55,7 +55,7 @@ CHECKS = [
         0.35,
         "It is your own code and does not call torch's loss.",
         it.agrees("own"),
-        it.avoids_losses("own"),
+        it.avoids_library("own", "loss"),
     ),
     check(0.35, UNCHANGED, it.keeps_inputs("values", "leading"), SAME),
 ]
