@@ -578,13 +578,9 @@ super_without_brackets: The parentheses after `super` are missing. Write `super(
     + super.__init__()
     + self.layers = nn.Sequential(
     or
-    - self.norm1 = LayerNorm(d)
+    - self.dropout = nn.Dropout(
     + super.__init__()
-    + self.norm1 = LayerNorm(d)
-    or
-    - self.context_length = context_length
-    + super.__init__()
-    + self.context_length = context_length
+    + self.dropout = nn.Dropout(
 super_init_not_called: A part is assigned before nn.Module's own `__init__` has run. Call
   `super().__init__()` first, with both pairs of parentheses.
     - self.W_query = nn.
@@ -603,13 +599,9 @@ super_init_not_called: A part is assigned before nn.Module's own `__init__` has 
     + self.__dict__.clear()
     + self.layers = nn.Sequential(
     or
-    - self.norm1 = LayerNorm(d)
+    - self.dropout = nn.Dropout(
     + self.__dict__.clear()
-    + self.norm1 = LayerNorm(d)
-    or
-    - self.context_length = context_length
-    + self.__dict__.clear()
-    + self.context_length = context_length
+    + self.dropout = nn.Dropout(
 module_called: A Python module is called like a class or a function. Did you mean `nn.Parameter`
   instead of `nn.parameter`?
     self.W_query = nn.Parameter( -> self.W_query = nn.parameter(

@@ -13,7 +13,6 @@ def cases(draw):
     """Return cases with modules of several sizes, with loaded weights and with initial ones."""
     first = construct(d_in=3, d_out=2, seed=123, dtype="float32")
     n, d_in, d_out = draw(MODERATE, MODERATE, MODERATE)
-    twins = [construct(d_in=3, d_out=4) for _ in range(2)]
     zeros, ones = torch.zeros(2, 1), torch.ones(2, 1)
     return [
         shown("sentence/seed 123", first, call(x=SENTENCE)),
@@ -24,7 +23,7 @@ def cases(draw):
             call(x=torch.tensor([[1.0, 2.0], [3.0, 4.0]])),
         ),
         *of_self_attention(matrices, draw),
-        case("same/copies", *copied(twins, load(matrices(3, 4)), normal(5, 3))),
+        case("same/copies", *copied({"d_in": 3, "d_out": 4}, matrices(3, 4), normal(5, 3))),
         case("parameters/3x4", *structure(state=True, d_in=3, d_out=4), signature="structure"),
         # Without loaded weights: for layers that cannot load them, these values show whether
         # everything else is right.

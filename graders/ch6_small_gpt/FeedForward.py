@@ -23,7 +23,6 @@ from ..usual import GRADIENTS, SAME
 def cases(draw):
     """Return cases of several widths and ranks."""
     b, n, d = draw(BATCH, TOKENS, FEATURES)
-    twins = [construct(d=5) for _ in range(2)]
     return [
         *(case(f"values/{s}", *used(*s)) for s in [(2, 3), (4,), (2, 3, 8), (b, 1, d), (n, 1)]),
         case("values/drawn", *used(n, d)),
@@ -31,7 +30,7 @@ def cases(draw):
         case("values/float32", *module(3, 4, dtype="float32"), dtype=torch.float32),
         case("gradients/drawn", *module(b, d, gradient=normal(b, d))),
         case("gradients/in evaluation", *module(5, gradient=normal(5), training=False)),
-        case("same/copies", *copied(twins, load(layers(5)), normal(2, 4, 5))),
+        case("same/copies", *copied({"d": 5}, layers(5), normal(2, 4, 5))),
         case("parameters/5", *structure(d=5), signature="structure"),
         *starts(d=5),
     ]

@@ -28,7 +28,6 @@ def cases(draw):
     """
     b, n, d = draw(BATCH, TOKENS, FEATURES)
     shapes = [(4, 3), (2, 3, 5), (1, 3, 2, 5), (7,), (3, 1), (b, 1, d), (n, d)]
-    twins = [construct(d=5) for _ in range(2)]
     return [
         shown("sentence/two rows", *normed(2, 4)),
         case("plain/example", construct(d=4), call(x=torch.tensor([[1.0, 3.0, 1.0, 3.0]]))),
@@ -49,7 +48,7 @@ def cases(draw):
             case(f"own/{shape}", *normed(*shape, factor=0.1, watch=True), signature="norm used")
             for shape in [(3, 4), (2, 3, 5), (6,), (2, 1, 3, 4), (b, d)]
         ),
-        case("same/copies", *copied(twins, load(columns(5)), normal(2, 3, 5))),
+        case("same/copies", *copied({"d": 5}, columns(5), normal(2, 3, 5))),
         case("parameters/6", *structure(d=6, state=True), signature="structure"),
     ]
 

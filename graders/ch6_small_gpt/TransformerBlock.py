@@ -41,7 +41,7 @@ def cases(draw):
     b, n, d, more = draw(BATCH, TOKENS, (25, 27), (33, 39))
     (few,) = draw(MODERATE)
     sizes = [(1, 5, 6, 7, 3), (2, 3, 1, 4, 1), (b, 1, d, 9, 1), (1, n, d, n + more, d)]
-    twins = [construct(d=4, context_length=5, dropout=0.0, num_heads=2) for _ in range(2)]
+    small: dict = {"d": 4, "context_length": 5, "num_heads": 2}
     return [
         case("values/example", *module(2, 3, 8, 4, 2)),
         *(case(f"values/{size}", *module(*size)) for size in sizes),
@@ -68,12 +68,8 @@ def cases(draw):
             "gradients/drawn", *module(b, 8, few, 9, 1, gradient=normal(b, 8, few), training=True)
         ),
         case("gradients/in evaluation", *module(1, 4, 6, 5, 3, gradient=normal(1, 4, 6))),
-        case("same/copies", *copied(twins, load(parts(4)), normal(2, 3, 4))),
-        case(
-            "parameters/4",
-            *structure(d=4, context_length=5, dropout=0.1, num_heads=2),
-            signature="structure",
-        ),
+        case("same/copies", *copied(small | {"dropout": 0.0}, parts(4), normal(2, 3, 4))),
+        case("parameters/4", *structure(**small, dropout=0.1), signature="structure"),
     ]
 
 

@@ -61,7 +61,7 @@ def drawn(temperature, top_k):
         made,
         table,
         source,
-        call("generate", model=made, ids=computed(many_times, texts), **asked),
+        call("generate", model=made, ids=computed(torch.Tensor.repeat, texts, TEXTS, 1), **asked),
         call(made, ids=computed(all_seen, texts), result="logits"),
     )
 
@@ -69,10 +69,6 @@ def drawn(temperature, top_k):
 def unlike(numbers: torch.Tensor) -> torch.Tensor:
     """Return three texts of three tokens: their ends differ, and no text repeats a token."""
     return numbers.argsort().unfold(0, 3, 1)
-
-
-def many_times(texts: torch.Tensor) -> torch.Tensor:
-    return texts.repeat(TEXTS, 1)
 
 
 def all_seen(texts: torch.Tensor) -> torch.Tensor:
