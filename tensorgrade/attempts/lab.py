@@ -5,6 +5,7 @@ ended and costs only the exercise that it stopped in; the next one runs in a fre
 """
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from math import inf
@@ -71,9 +72,12 @@ class There:
         most = self.most_bytes * (ROOM_FOR_A_TEXT if looks else 1)
         self.child.send(message, seconds)
         reply = self.child.receive(seconds + SECONDS_TO_REPORT, most)
-        with self.child.budget.reading():
+        begun, budget = time.process_time(), self.child.budget
+        try:
             header, sent = unpack(reply, None if looks else LONGEST_HEADER)
-        self.child.budget.take(BYTES_OF_A_TENSOR * len(sent))
+        finally:
+            budget.left -= time.process_time() - begun
+        budget.take(BYTES_OF_A_TENSOR * len(sent))
         return header, sent
 
     def close(self) -> None:
@@ -302,7 +306,7 @@ class Lab:
         most = self.longest if where and where.text == WAITED else self.limits.case_seconds
         text = f"{most:g} seconds"
         waited = CaughtError("OutOfTime", text, line) if late else None
-        return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
+        return OUT_OF_TIME if self.budget.left <= 0 else Observation(how, error=waited)
 
     def end(self, program: Program) -> None:
         """End the process that has loaded a program, if there is one."""

@@ -16,8 +16,7 @@ from ..judging.checks import load_checks
 from ..project import load_course
 from ..recognition.fingerprints import load_fingerprints
 from ..sandbox.holes import is_locked, must_hold
-from ..sandbox.own_code import own_forks
-from ..sandbox.processes import ForkServer
+from ..sandbox.processes import ForkServer, own_server
 from ..sources.program import Program, Source, Unreadable, read_given, read_source
 from ..sources.submitted_files import SubmittedFiles
 from .attempt import Attempt
@@ -106,7 +105,7 @@ class AttemptMaker:
     @cached_property
     def unlocked(self) -> Any:
         """The server for a learner's own code. Raises NotStarted."""
-        return own_forks(self.course.limits)
+        return own_server(self.course.limits)
 
     def warm_up(self) -> ForkServer:
         """Return the fork server; start it if necessary, and try if its sandbox holds.

@@ -348,13 +348,14 @@ def doctor(
     """Try what the sandbox for learner code stops on this machine. Exit code 1: not everything."""
     from ..attempts.maker import private_paths
     from ..project import find_project
-    from ..sandbox.holes import as_text, examine
+    from ..sandbox.holes import examine
 
     try:
         private = private_paths(find_project().graders)
     except CourseError:  # so that it also works outside a course's folder
         private = {}
     report = examine(private)
-    typer.echo(json.dumps(report, indent=1) if as_json else as_text(report))
+    text = "Isolation on this machine: {isolation} ({system})\n\n{message}".format(**report)
+    typer.echo(json.dumps(report, indent=1) if as_json else text)
     if report["holes"]:
         raise typer.Exit(1)

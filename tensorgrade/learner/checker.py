@@ -18,8 +18,7 @@ from ..course import Limits
 from ..history import remember
 from ..runner.facts import spans
 from ..runner.source import Source
-from ..sandbox.own_code import fork_server
-from ..sandbox.processes import ForkServer
+from ..sandbox.processes import ForkServer, own_server
 from ..sources.submitted_files import SubmittedFiles
 from ..views.summary import left_out
 
@@ -36,7 +35,7 @@ class OwnMaker(AttemptMaker):
     def warm_up(self) -> ForkServer:
         """Return the process that runs learner code or forks children for it. Raises NotStarted."""
         if self.warm is None:
-            self.warm = fork_server(self.limits)
+            self.warm = own_server(self.limits)
         return self.warm
 
     @property

@@ -18,7 +18,7 @@ from ..course import CourseError
 from ..runner.reading import Cell, extract
 from ..runner.source import Source
 from ..runner.syntax import bound_by
-from ..sandbox.own_code import own_forks
+from ..sandbox.processes import own_server
 from ..views.pages import pages_in
 from ..views.points import Checked
 from ..views.words import in_tenths
@@ -86,7 +86,7 @@ def is_wrong_here(name: str) -> bool:
 def check(exercises: Path, name: str, source: Source) -> Card:
     """Run an exercise's public checks on a source text."""
     maker = AttemptMaker(Setup(exercises))
-    maker.unlocked = own_forks(maker.course.limits, functools.partial(as_in_grading, Path.cwd()))
+    maker.unlocked = own_server(maker.course.limits, functools.partial(as_in_grading, Path.cwd()))
     chapter, exercise = maker.course.exercise(name)
     attempt = maker.attempt_from_source(chapter.name, source)
     try:
@@ -98,6 +98,7 @@ def check(exercises: Path, name: str, source: Source) -> Card:
         return card
     finally:
         attempt.lab.close()
+        maker.close()
 
 
 def as_in_grading(folder: Path) -> None:

@@ -57,7 +57,7 @@ def test_given_code_is_to_do_however_busy_the_machine_is(project, tmp_path, monk
 
 def test_without_fork_loops_and_exits_cost_only_themselves(project, tmp_path, monkeypatch):
     """As on Windows and macOS: learner code runs in one process that is kept."""
-    monkeypatch.setattr("tensorgrade.sandbox.own_code.CAN_FORK", False)
+    monkeypatch.setattr("tensorgrade.sandbox.processes.CAN_FORK", False)
     monkeypatch.setattr(checker_module, "PATIENCE", 1.0)
     stub = (project.exercises / f"{CHAPTER}.py").read_text(encoding="utf-8")
     deaf = "import signal, time; signal.signal(signal.SIGALRM, signal.SIG_IGN); time.sleep(600)"
