@@ -1,6 +1,8 @@
 """The side of an audit that is beside the audited code: it answers requests, and judges nothing."""
 
 import ast
+import inspect
+import re
 import sys
 import types
 import warnings
@@ -18,10 +20,11 @@ from ..runner.cases import standard_torch
 from ..runner.errors import describe_error
 from ..runner.instrumentation import describe_module
 from ..runner.loading import load_module
+from ..runner.names import parameters_of
 from ..runner.steps import parts_of
 from ..runner.syntax import is_text
 from ..runner.wire import pack, receive, send, unpack
-from .roles import Sizes, construction, parameters_of
+from .roles import CONSTRUCTOR, Sizes, is_configuration, role_of
 
 warm_up = runner.warm_up  # the fork server calls this
 
@@ -70,7 +73,7 @@ class Bench:
         else:
             self.module, problems = load_module(name or "audited", text, self.filename)
         told = {
-            "definitions": [described(one, self.module) for one in definitions],
+            "definitions": [described(one, text.split("\n"), self.module) for one in definitions],
             "problems": [[one["names"], summary(one["error"])] for one in problems],
         }
         return {"told": told}, {}
@@ -118,20 +121,98 @@ def make(
     """
     sizes = Sizes(**asked["sizes"])
     torch.default_generator.manual_seed(sizes.seed)
-    made = target(**construction(target, sizes, asked, module))
+    values = sizes.values | {"causal": asked["causal"]}
+    made = target(**construction(target, values, asked["given"], module))
     if not isinstance(made, nn.Module):
         raise TypeError("the class makes no nn.Module")
     chance = torch.Generator().manual_seed(sizes.seed + 3)
     for value in filter(torch.is_floating_point, made.parameters()):
-        drawn = torch.randn(value.shape, generator=chance, dtype=torch.float64)
+        drawn = torch.randn(value.shape, generator=chance)
         if value.dim() > 1:
             value.data.copy_(drawn * 1.5 / max(value[0].numel(), 1) ** 0.5)
         else:
             value.data.add_(0.3 * drawn)
-    made = made.double() if asked["double"] else made
     if state:
         made.load_state_dict(state)
     return made
+
+
+# Roles of which a parameter keeps its default; others get their values.
+KEPT_DEFAULTS = ("eps", "layer", "cache")
+
+
+class Configuration(dict):
+    """A configuration that answers by name, as an attribute and as an item, by the name's role."""
+
+    def __missing__(self, name: str) -> Any:
+        role = role_of(name, CONSTRUCTOR)
+        if role not in self:
+            raise KeyError(f"nothing is known about `{name}` of the configuration")
+        return self[role]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(*error.args) from None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value for a name, or the default."""
+        return getattr(self, name, default)
+
+
+def construction(
+    target: Any, values: dict[str, Any], given: dict[str, Any], module: types.ModuleType
+) -> dict[str, Any]:
+    """Return arguments for a constructor, by the roles of its parameters.
+
+    values: by role. given: by name. module: where configurations are looked up. Raises KeyError
+    with the name of a parameter without a value.
+    """
+    arguments: dict[str, Any] = {}
+    for one in named_parameters(target):
+        role, needed = role_of(one.name, CONSTRUCTOR), one.default is one.empty
+        is_no_option = role in ("bias", "causal") and not isinstance(one.default, bool)
+        if (needed or one.default is None) and is_configuration(one.name):
+            known = given.get(one.name, {})
+            arguments[one.name] = configuration(one.annotation, values, known, module)
+        elif one.name in given:
+            arguments[one.name] = given[one.name]
+        elif needed and one.annotation in (bool, "bool"):
+            arguments[one.name] = True
+        elif role in values and (needed or not (role in KEPT_DEFAULTS or is_no_option)):
+            arguments[one.name] = values[role]
+        elif needed:
+            raise KeyError(one.name)
+    return arguments
+
+
+def configuration(
+    annotation: Any, values: dict[str, Any], given: dict[str, Any], module: types.ModuleType
+) -> Any:
+    """Return a configuration: of the annotated class, or one that answers by name.
+
+    Of names that say nothing, it knows the defaults in the module's classes of configurations.
+    """
+    kind = vars(module).get(annotation) if isinstance(annotation, str) else annotation
+    if not isinstance(kind, type) or kind in (inspect.Parameter.empty, dict, object):
+        named = [one for n, one in vars(module).items() if re.search("(config|args)$", n, re.I)]
+        every = [p for one in named if isinstance(one, type) for p in named_parameters(one)]
+        unclear = [p for p in every if not role_of(p.name, CONSTRUCTOR)]
+        defaults = {p.name: p.default for p in unclear if p.default is not p.empty}
+        return Configuration(values | defaults | {"_attn_implementation": "eager"} | given)
+    roles = {one.name: role_of(one.name, CONSTRUCTOR) for one in named_parameters(kind)}
+    known = {n: values[r] for n, r in roles.items() if r in values and r not in KEPT_DEFAULTS}
+    made = kind(**(known | given))
+    if hasattr(made, "_attn_implementation"):
+        made._attn_implementation = "eager"
+    return made
+
+
+def named_parameters(function: Any) -> list[inspect.Parameter]:
+    """Return the parameters of a function or a class's constructor that have a name."""
+    starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [one for one in parameters_of(function).values() if one.kind not in starred]
 
 
 def called(
@@ -154,9 +235,8 @@ def called(
     kinds = [
         "tensor" if isinstance(p, Tensor) else "object" if p is not None else "" for p in parts
     ]
-    changed = [name for name, one in passed.items() if not torch.equal(one, tensors[name])]
     reached = reached_by(parts, leaves) if call["gradients"] else []
-    return {"parts": kinds, "changed": changed, "reached": reached}, parts
+    return {"parts": kinds, "reached": reached}, parts
 
 
 def reached_by(parts: list[Any], leaves: dict[str, Tensor]) -> list[str]:
@@ -172,13 +252,15 @@ def reached_by(parts: list[Any], leaves: dict[str, Tensor]) -> list[str]:
     return [n for n, one in zip(needed, found, strict=True) if one is not None and one.any()]
 
 
-def described(node: ast.FunctionDef | ast.ClassDef, module: types.ModuleType) -> dict[str, Any]:
-    """Describe one definition of a text, and its parameters in the module made from it."""
+def described(
+    node: ast.FunctionDef | ast.ClassDef, lines: list[str], module: types.ModuleType
+) -> dict[str, Any]:
+    """Describe one definition of a file's lines, and its parameters in the module made from it."""
     every = [*ast.walk(node)]
     functions = [one for one in every if isinstance(one, ast.FunctionDef)]
     functions.sort(key=lambda one: one.name == "__init__")
     code = [one for function in functions for one in function.body if not is_text(one)]
-    lines = (n for one in code for n in range(one.lineno, (one.end_lineno or 0) + 1))
+    numbers = (n for one in code for n in range(one.lineno, (one.end_lineno or 0) + 1))
     names = {getattr(one, field, None) for one in every for field in ("id", "attr", "arg", "name")}
     target = getattr(module, node.name, None)
     is_class = isinstance(node, ast.ClassDef)
@@ -189,7 +271,7 @@ def described(node: ast.FunctionDef | ast.ClassDef, module: types.ModuleType) ->
         "is_class": is_class,
         "has_forward": any(getattr(one, "name", "") == "forward" for one in node.body),
         "names": sorted(name for name in names if isinstance(name, str)),
-        "lines": [*dict.fromkeys(lines)],
+        "lines": [(n, lines[n - 1]) for n in dict.fromkeys(numbers) if n <= len(lines)],
         "makes": parameters(target) if is_class else {},
         "takes": {name: one for name, one in takes.items() if name != "self" or not is_class},
     }
@@ -197,7 +279,7 @@ def described(node: ast.FunctionDef | ast.ClassDef, module: types.ModuleType) ->
 
 def parameters(function: Any) -> dict[str, str]:
     """Return the default of each named parameter, as code; an empty text for none."""
-    every = parameters_of(function)
+    every = named_parameters(function)
     return {p.name: "" if p.default is p.empty else repr(p.default)[:80] for p in every}
 
 

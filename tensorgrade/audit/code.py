@@ -1,5 +1,6 @@
 """The audited code as the trusted side sees it: requests to its process, and checked replies."""
 
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,6 +12,20 @@ from ..sandbox.processes import Ended, TimedOut
 SECONDS = 20.0  # by the clock, for one request
 Told = TypeVar("Told")
 Error = tuple[str, str, int | None]  # its type, its text and its line
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake: a name and where to look if it is a known one, and a sentence.
+
+    where: words on the line that it may be on, the most telling first. line: the one that raises an
+    error, otherwise 0.
+    """
+
+    name: str
+    where: str
+    says: str
+    line: int = 0
 
 
 class CannotRun(Exception):
@@ -68,7 +83,7 @@ class Code:
 class Definition(msgspec.Struct, frozen=True):
     """A top-level definition of the file.
 
-    names: all names in its code. lines: the numbers of its lines of code, those of `__init__` last.
+    names: all names in its code. lines: its lines of code by number, those of `__init__` last.
     makes, takes: the parameters of a class's constructor, and of a call, each with its default as
     code, which is empty for none.
     """
@@ -78,7 +93,7 @@ class Definition(msgspec.Struct, frozen=True):
     is_class: bool
     has_forward: bool
     names: list[str]
-    lines: list[int]
+    lines: list[tuple[int, str]]
     makes: dict[str, str]
     takes: dict[str, str]
 
@@ -111,12 +126,11 @@ class Made(msgspec.Struct, frozen=True):
 class Called(msgspec.Struct, frozen=True):
     """What the process says about one call.
 
-    parts: `tensor`, `nothing` or `object` for each part of the result. changed: the arguments that
-    it changed. reached: the arguments, and weights as `weight.NAME`, with a gradient that is not 0.
+    parts: `tensor`, `object` or nothing for each part of the result. reached: the arguments, and
+    weights as `weight.NAME`, with a gradient that is not 0.
     """
 
     parts: list[str]
-    changed: list[str]
     reached: list[str]
 
 

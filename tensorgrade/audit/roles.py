@@ -1,9 +1,7 @@
 """Roles of parameters of constructors, calls and configurations, inferred from their names."""
 
-import inspect
 import re
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 # The first pattern that matches a whole name decides. Names are compared in lower case.
@@ -48,10 +46,10 @@ CALL = {
     "context": r"context|ctx|memory|encoder_(out(put)?s?|hidden_states?|states)|enc(_out(put)?)?|y|x_?(kv|context|enc|2)|kv|x_for_keys_and_values|others?|source|cond(itioning)?|cross|key_value_states|x2|s",
     "x": r"x|(hidden|input|token)_?(states?|ids|s)?|inputs?(_embeds|_tensor|_q)?|inp|hidden_states|embeddings?|embeds?|tokens?|seq(uence)?s?|src|tgt|emb|features|batch|h|data|tensor|x_?(q|1|in)?|idx|ids|tokens_embedded|sentence|z|t",
 }
-CONFIGURATION = re.compile(
-    r"(\w*_)?(config|cfg|conf|args|params|hparams|hp|settings|options|opts)|c"
-)
-PATTERNS = {id(t): [(role, re.compile(p)) for role, p in t.items()] for t in (CONSTRUCTOR, CALL)}
+CONFIGURATION = r"(\w*_)?(config|cfg|conf|args|params|hparams|hp|settings|options|opts)|c"
+# Values of a constructor that are the same at all sizes, by role.
+FIXED = {"batch_first": True, "causal": True, "cache": None, "eps": 1e-5, "layer": 0}
+FIXED |= {"layers": 2, "vocabulary": 11, "expansion": 2}
 
 
 def role_of(name: str, table: dict[str, str]) -> str:
@@ -61,7 +59,13 @@ def role_of(name: str, table: dict[str, str]) -> str:
     ('heads', 'mask', '')
     """
     said = name.lower().strip("_")
-    return next((role for role, pattern in PATTERNS[id(table)] if pattern.fullmatch(said)), "")
+    return next((role for role, pattern in table.items() if re.fullmatch(pattern, said)), "")
+
+
+def is_configuration(name: str) -> bool:
+    """Return True if a required parameter of this name takes an object with many values."""
+    role = role_of(name, CONSTRUCTOR)
+    return bool(re.fullmatch(CONFIGURATION, name.lower())) and role in ("", "width")
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ class Sizes:
     """The drawn sizes of one run.
 
     tokens_of_context: the number of keys if they come from elsewhere. dropout: the probability that
-    a constructor is given. biases: an option for biases is on.
+    a constructor is given. equal: inputs of a module are as wide as outputs, and a function gets as
+    many keys as queries. biases: an option for biases is on.
     """
 
     batch: int = 2
@@ -80,6 +85,7 @@ class Sizes:
     tokens_of_context: int = 7
     dropout: float = 0.0
     seed: int = 0
+    equal: bool = False
     biases: bool = False
 
     @property
@@ -87,119 +93,20 @@ class Sizes:
         """Return the width of all heads together."""
         return self.heads * self.head_dim
 
-    def values(self, equal: bool) -> dict[str, Any]:
-        """Return the values of a constructor by role. equal: inputs are as wide as outputs."""
-        wide = self.width if equal else self.width + 2
-        return {
+    @property
+    def values(self) -> dict[str, Any]:
+        """Return the values of a constructor by role."""
+        wide = self.width if self.equal else self.width + 2
+        return FIXED | {
             "width": wide,
             "d_out": self.width,
-            "d_context": wide if equal else wide + 1,
+            "d_context": wide if self.equal else wide + 1,
             "heads": self.heads,
             "kv_heads": self.kv_heads,
             "head_dim": self.head_dim,
             "context": max(self.tokens, self.tokens_of_context) + 9,
             "dropout": self.dropout,
-            "batch_first": True,
-            "causal": True,
-            "bias": True,
+            "bias": self.biases,
             "d_latent": self.width // 2 + 1,
-            "layers": 2,
-            "vocabulary": 11,
             "hidden": 2 * self.width,
-            "expansion": 2,
-            "layer": 0,
-            "cache": None,
-            "eps": 1e-5,
         }
-
-
-KEPT_DEFAULTS = ("bias", "eps", "head_dim", "layer", "cache")  # roles; others get their values
-
-
-class Configuration(dict):
-    """A configuration that answers by name, as an attribute and as an item, by the name's role."""
-
-    def __missing__(self, name: str) -> Any:
-        role = role_of(name, CONSTRUCTOR)
-        if role not in self:
-            raise KeyError(f"nothing is known about `{name}` of the configuration")
-        return self[role]
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError as error:
-            raise AttributeError(*error.args) from None
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the value for a name, or the default."""
-        return getattr(self, name, default)
-
-
-def parameters_of(target: Any) -> list[inspect.Parameter]:
-    """Return the named parameters of a function or a class's constructor; [] if none are known."""
-    starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    try:
-        found = inspect.signature(target).parameters.values()
-    except (TypeError, ValueError):  # it was not loaded, or is a built-in type
-        return []
-    return [one for one in found if one.kind not in starred]
-
-
-def is_configuration(name: str) -> bool:
-    """Return True if a required parameter of this name takes an object with many values."""
-    role = role_of(name, CONSTRUCTOR)
-    return bool(CONFIGURATION.fullmatch(name.lower())) and role in ("", "width")
-
-
-def construction(
-    target: Any, sizes: Sizes, asked: dict[str, Any], module: ModuleType
-) -> dict[str, Any]:
-    """Return arguments for a constructor by the roles of its parameters.
-
-    asked: `equal`, `causal`, and `given`, values by name. module: where configurations are looked
-    up. Raises KeyError with the name of a parameter without a value.
-    """
-    values = sizes.values(asked["equal"]) | {"causal": asked["causal"]}
-    given = asked["given"]
-    arguments: dict[str, Any] = {}
-    for one in parameters_of(target):
-        role = role_of(one.name, CONSTRUCTOR)
-        needed = one.default is one.empty
-        keeps = role in KEPT_DEFAULTS or (role == "causal" and not isinstance(one.default, bool))
-        if role == "bias" and sizes.biases:
-            keeps = one.default is not False
-        if (needed or one.default is None) and is_configuration(one.name):
-            known = given.get(one.name, {})
-            arguments[one.name] = configuration(one.annotation, values, known, module)
-        elif one.name in given:
-            arguments[one.name] = given[one.name]
-        elif needed and one.annotation in (bool, "bool"):
-            arguments[one.name] = True
-        elif role in values and (needed or not keeps):
-            arguments[one.name] = values[role]
-        elif needed:
-            raise KeyError(one.name)
-    return arguments
-
-
-def configuration(
-    annotation: Any, values: dict[str, Any], given: dict[str, Any], module: ModuleType
-) -> Any:
-    """Return a configuration: of the annotated class, or one that answers by name.
-
-    Of names that say nothing, it knows the defaults in the module's classes of configurations.
-    """
-    kind = vars(module).get(annotation) if isinstance(annotation, str) else annotation
-    if not isinstance(kind, type) or kind in (inspect.Parameter.empty, dict, object):
-        named = {n: one for n, one in vars(module).items() if re.search("(config|args)$", n, re.I)}
-        every = [p for one in named.values() if isinstance(one, type) for p in parameters_of(one)]
-        unclear = [p for p in every if not role_of(p.name, CONSTRUCTOR)]
-        defaults = {p.name: p.default for p in unclear if p.default is not p.empty}
-        return Configuration(values | defaults | {"_attn_implementation": "eager"} | given)
-    roles = {one.name: role_of(one.name, CONSTRUCTOR) for one in parameters_of(kind)}
-    named = {n: r for n, r in roles.items() if r == "head_dim" or r not in KEPT_DEFAULTS}
-    made = kind(**({n: values[r] for n, r in named.items() if r in values} | given))
-    if hasattr(made, "_attn_implementation"):
-        made._attn_implementation = "eager"
-    return made

@@ -18,12 +18,11 @@ from ..project import find_project
 from ..sandbox.holes import must_hold
 from ..sandbox.processes import Budget, ForkServer, site_folders
 from .child import Bench
-from .code import CannotRun, Code, Definition, Opened, Raised, Stopped
-from .formula import Mistake
-from .kinds import kind_named
+from .code import CannotRun, Code, Definition, Mistake, Opened, Raised, Stopped
+from .parts import kind_named
 from .relations import results_of
 from .subject import Subject, dependence
-from .trials import is_causal, prepared, subject_of, with_mask
+from .trials import is_causal, subject_of, with_mask
 
 LIMITS = Limits(memory_bytes=4 << 30, processor_seconds=300)
 MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
@@ -73,7 +72,10 @@ def asked_for(target: str) -> Asked:
     if path.is_dir():
         raise CourseError(f"{place} is a folder; name the Python files in it")
     if path.suffix != ".py" and not path.exists():
-        path = next(files_of_module(place), path)
+        # The files that a module may be in, found without importing anything.
+        places = [Path(folder, *place.split(".")) for folder in (".", *sys.path)]
+        every = (file for one in places for file in (one.with_suffix(".py"), one / "__init__.py"))
+        path = next(filter(Path.is_file, every), path)
     if not path.is_file():
         raise CourseError(f"there is no file or module {place}")
     if path.suffix != ".py":
@@ -86,13 +88,6 @@ def asked_for(target: str) -> Asked:
     names = [one.name for one in reversed(folders)] + [path.stem] * (path.stem != "__init__")
     package = str(folders[-1].resolve()) if folders else ""
     return Asked(path.resolve(), ".".join(names) if folders else "", package, name)
-
-
-def files_of_module(dotted: str) -> Iterator[Path]:
-    """Yield the files that a module may be in, found without importing anything."""
-    places = [Path(folder, *dotted.split(".")) for folder in (".", *sys.path)]
-    every = (file for one in places for file in (one.with_suffix(".py"), one / "__init__.py"))
-    yield from (file for file in every if file.is_file())
 
 
 def audits(targets: list[str], wishes: dict[str, Any], trust: bool = False) -> Iterator[dict]:
@@ -170,7 +165,7 @@ def audit_of_definition(
             raise CannotRun(f"loading it raises {failed[0][0]}: {failed[0][1]}")
         if not one:
             raise CannotRun(f"the file defines no `{name}`")
-        subject = understood(code, one, text, wishes)
+        subject = understood(code, one, wishes)
         told |= described(subject) | verdict(subject)
     except (CannotRun, Stopped) as error:
         told |= not_run(str(error), getattr(error, "line", 0))
@@ -198,16 +193,11 @@ def is_candidate(one: Definition, text: str) -> bool:
     return one.has_forward and (bool(named) or has_signs)
 
 
-def understood(code: Code, one: Definition, text: str, wishes: dict[str, Any]) -> Subject:
-    """Return a definition with its kind, its mask, and causal or not. Raises CannotRun or Stopped.
-
-    text: of the file.
-    """
-    lines = text.split("\n")
-    own = {number: lines[number - 1] for number in one.lines if number <= len(lines)}
+def understood(code: Code, one: Definition, wishes: dict[str, Any]) -> Subject:
+    """Return a definition with its kind, its mask, and causal or not. Raises CannotRun or Stopped."""
     wished, by_name = wishes.get("as", ""), ATTENTION_NAME.search(one.name)
     kind = kind_named(wished or one.name) if wished or not (one.is_class and by_name) else None
-    subject = prepared(subject_of(code, one, own, wishes.get("arguments", {}), kind))
+    subject = subject_of(code, one, wishes.get("arguments", {}), kind)
     if kind:
         return subject
     causal = "causal" in wished if wished else is_causal(subject)
@@ -270,7 +260,7 @@ def line_of(subject: Subject, mistakes: list[Mistake]) -> int:
         pattern = {"/": r"(?<!/)/(?!/)", "self=": r"^\s*self\.\w+(, self\.\w+)*\s*=(?!=)"}.get(
             word, rf"(?<!\w){pattern}" if word[0].isalpha() else pattern
         )
-        for number, line in subject.lines.items():
+        for number, line in subject.definition.lines:
             if re.search(pattern, line.partition("#")[0]):
                 return number
     return subject.definition.line

@@ -12,12 +12,11 @@ from torch import Tensor
 
 from .child import under
 from .code import Called, CannotRun, Code, Definition, Made, Ran
-from .kinds import Kind
+from .parts import Kind
 from .roles import CONSTRUCTOR, Sizes, is_configuration, role_of
 
-NOTHING = 1e-6  # a smaller change, relative to the output, is rounding
+NOTHING = 3e-5  # a smaller change, relative to the output, is rounding
 FIRST = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2)
-MANY = 60  # tokens
 HELP = "--arguments FILE can give one"
 Inputs = dict[str, Any]  # by role, each (batch, tokens, width) for attention
 
@@ -26,16 +25,15 @@ Inputs = dict[str, Any]  # by role, each (batch, tokens, width) for attention
 class Call:
     """One call of a definition.
 
-    visible: (batch, queries, keys) of the mask that is passed in, if one is. seed: torch's. cache:
-    True to ask for one. earlier: the numbers of an earlier call and of the part of its result that
-    is passed as a cache. gradients: they are wanted.
+    visible: (batch, queries, keys) of the mask that is passed in, if one is. seed: torch's.
+    earlier: the numbers of an earlier call and of the part of its result that is passed as a cache.
+    gradients: they are wanted.
     """
 
     inputs: Inputs
     visible: Tensor | None = None
     training: bool = False
     seed: int = 0
-    cache: bool = False
     earlier: tuple[int, int] | None = None
     gradients: bool = False
 
@@ -44,13 +42,12 @@ class Call:
 class Output:
     """The result of a call as (batch, tokens, width).
 
-    cache: the place of what else came back, if anything. changed: the roles of inputs that the call
-    changed. reached: the roles of inputs, and weights as `weight.NAME`, that gradients reach.
+    cache: the place of what else came back, if anything. reached: the roles of inputs, and weights
+    as `weight.NAME`, that gradients reach.
     """
 
     value: Tensor
     cache: int | None
-    changed: list[str]
     reached: list[str]
 
 
@@ -65,7 +62,6 @@ LAYOUTS: dict[str, tuple[int, Callable[[Tensor, int], Tensor], Callable[[Tensor]
         lambda x: x.transpose(1, 2).flatten(2),
     ),
     "batch, tokens, heads": (4, lambda x, d: x.unflatten(-1, (-1, d)), lambda x: x.flatten(2)),
-    "batch, width, tokens, 1": (4, lambda x, d: x.mT[..., None], lambda x: x.flatten(2).mT),
 }
 # By the meaning of a mask: how to get it from booleans that are True for visible keys.
 MEANINGS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -88,29 +84,21 @@ SHAPES: dict[str, Callable[[Tensor], Tensor]] = {
 class Subject:
     """A definition to audit, and the way to make and call it.
 
-    lines: its code by number. given: arguments by name, from the caller. kind: that of a part of
-    attention, such as a softmax; None for attention. call: the role of each parameter of the call.
-    equal: inputs of a module must be as wide as outputs, and a function needs as many keys as
-    queries. double: it runs in double precision. mask: the parameter, the meaning and the shape of
-    one that is passed in; no meaning is known if it hides nothing.
+    given: arguments by name, from the caller. kind: that of a part of attention, such as a softmax;
+    None for attention. call: the role of each parameter of the call. equal: see `Sizes`. mask: the
+    parameter, the meaning and the shape of one that is passed in; no meaning is known if it hides
+    nothing.
     """
 
     code: Code
     definition: Definition
-    lines: dict[int, str]
     given: dict[str, Any]
     kind: Kind | None
     call: dict[str, str]
     layout: str = "batch, tokens"
     equal: bool = False
-    double: bool = True
     causal: bool = False
     mask: tuple[str, str, str] = ("", "", "")
-
-    @property
-    def is_module(self) -> bool:
-        """Return True if it is a class."""
-        return self.definition.is_class
 
     @property
     def tensors(self) -> str:
@@ -119,18 +107,6 @@ class Subject:
         if {"q", "k"} <= roles:
             return "q, k, v" if "v" in roles else "q, k"
         return "x, context" if "context" in roles else "x"
-
-    @property
-    def knows_heads(self) -> bool:
-        """Return True if it takes the number of heads, which a configuration can hold."""
-        if not self.is_module:
-            return self.has("heads")
-        return self.constructor_has("heads") or any(map(is_configuration, self.definition.makes))
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Return the type of inputs and weights."""
-        return torch.float64 if self.double else torch.float32
 
     def has(self, role: str) -> bool:
         """Return True if a parameter of the call has this role."""
@@ -142,11 +118,13 @@ class Subject:
 
     def fitted(self, sizes: Sizes) -> Sizes:
         """Return sizes that this definition can have: one head if it knows no heads, and so on."""
-        if self.layout == "tokens":
-            sizes = replace(sizes, batch=1)
-        if self.knows_heads or "heads" in self.layout:
+        by_head, makes = "heads" in self.layout, self.definition.makes
+        equal = self.equal or (by_head and self.definition.is_class)
+        sizes = replace(sizes, equal=equal, batch=1 if self.layout == "tokens" else sizes.batch)
+        configured = self.constructor_has("heads") or any(map(is_configuration, makes))
+        if by_head or (configured if self.definition.is_class else self.has("heads")):
             return sizes
-        wide = sizes.width if self.is_module or self.kind else sizes.head_dim
+        wide = sizes.width if self.definition.is_class or self.kind else sizes.head_dim
         return replace(sizes, heads=1, head_dim=wide, kv_heads=1)
 
     @property
@@ -168,16 +146,12 @@ class Subject:
             return {n: usual.get(n, one) if n not in taken else one for n, one in found.items()}
         chance = torch.Generator().manual_seed(sizes.seed + 1)
         n, m = sizes.tokens, sizes.tokens_of_context
-        by_role = sizes.values(self.equal or "heads" in self.layout)
-        wide = by_role["width"] if self.is_module else sizes.width
-        keys = n if self.causal or (self.equal and not self.is_module) else m
+        wide = sizes.values["width"] if self.definition.is_class else sizes.width
+        keys = n if self.causal or (sizes.equal and not self.definition.is_class) else m
         shapes = {"x": (n, wide), "q": (n, wide), "k": (keys, wide), "v": (keys, wide)}
-        shapes["context"] = (m, by_role["d_context"])
-        drawn = {
-            name: torch.randn(sizes.batch, *shapes[name], generator=chance, dtype=torch.float64)
-            for name in self.tensors.split(", ")
-        }
-        return {name: one.to(self.dtype) for name, one in drawn.items()}
+        shapes["context"] = (m, sizes.values["d_context"])
+        names = self.tensors.split(", ")
+        return {name: torch.randn(sizes.batch, *shapes[name], generator=chance) for name in names}
 
     def run(
         self, sizes: Sizes, *calls: Call, state: dict[str, Tensor] | None = None
@@ -190,7 +164,6 @@ class Subject:
         given = {name: one for name, one in numbers if isinstance(one, int)}
         asked: dict[str, Any] = {"do": "run", "name": self.definition.name, "calls": []}
         asked |= {"given": given | self.given, "sizes": asdict(sizes)}
-        asked |= {"equal": self.equal, "double": self.double}
         asked["causal"] = self.tensors != "x, context"  # other tokens are not later ones
         tensors = {f"state.{name}": one for name, one in (state or {}).items()}
         for number, call in enumerate(calls):
@@ -213,65 +186,48 @@ class Subject:
 
     def arguments(self, call: Call, sizes: Sizes) -> dict[str, Any]:
         """Return the arguments of a call by name, without an earlier cache. Raises CannotRun."""
-        to = LAYOUTS[self.layout][1]
+        to, (b, n, m) = LAYOUTS[self.layout][1], sizes_of(call.inputs)
         values: dict[str, Any] = {"heads": sizes.heads, "training": call.training}
-        values |= {"causal": self.causal, "cache_wanted": call.cache}
-        values |= {} if self.is_module else {"dropout": sizes.dropout}
+        values |= {"causal": self.causal, "cache_wanted": True}
+        values |= {} if self.definition.is_class else {"dropout": sizes.dropout}
         values |= {name: to(one, sizes.head_dim) for name, one in call.inputs.items()}
+        needed = {"start": 0, "block": 2, "dropout": sizes.dropout, "positions": torch.arange(n)}
+        needed |= dict.fromkeys(("mask", "padding", "cache"))
+        mask, meaning, shape = self.mask
         found: dict[str, Any] = {}
         for name, default in self.definition.takes.items():
             role = self.call.get(name, "")
             if name in self.given:
                 found[name] = self.given[name]
+            elif name == mask and meaning and (call.visible is not None or not default):
+                every = torch.ones(b, n, m, dtype=torch.bool)
+                shown = every if call.visible is None else call.visible
+                found[name] = MEANINGS[meaning](SHAPES[shape](shown))
             elif role == "cache" and call.earlier:
                 continue
             elif role in values and not (role == "dropout" and default == "None"):
                 found[name] = values[role]
-            elif not default or name == "position_embeddings":  # Llama needs it despite its default
-                found[name] = self.required(name, role, call, sizes)
-        name, meaning, _ = self.mask
-        if meaning and (call.visible is not None or not self.definition.takes[name]):
-            found[name] = self.own_mask(call)
+            elif default and name != "position_embeddings":  # Llama needs it despite its default
+                continue
+            elif role == "angles":
+                found[name] = angles(name, n, 2 * (sizes.head_dim // 2))
+            elif role in needed:
+                found[name] = needed[role]
+            else:
+                raise CannotRun(f"the call needs `{name}`, for which there is no value; {HELP}")
         return found
-
-    def own_mask(self, call: Call) -> Tensor:
-        """Return the mask of a call in its convention; one that shows all if it has none."""
-        _, meaning, shape = self.mask
-        shown = torch.ones(sizes_of(call.inputs), dtype=torch.bool)
-        mask = MEANINGS[meaning](SHAPES[shape](shown if call.visible is None else call.visible))
-        return mask.to(self.dtype) if mask.is_floating_point() else mask
-
-    def required(self, name: str, role: str, call: Call, sizes: Sizes) -> Any:
-        """Return the value of a parameter without a default. Raises CannotRun."""
-        known: dict[str, Any] = {"start": 0, "block": 2, "dropout": sizes.dropout}
-        known |= dict.fromkeys(("mask", "padding", "cache"))
-        if role == "positions" and not self.kind:
-            return torch.arange(sizes_of(call.inputs)[1])
-        if role == "angles" and not self.kind:  # cosines, sines or both, which turn nothing
-            n, d = sizes_of(call.inputs)[1], 2 * (sizes.head_dim // 2)
-            cos = torch.ones(1, n, d, dtype=self.dtype)
-            if re.search("cis|complex", name):
-                return cos[0, :, ::2].to(torch.complex64)
-            return (
-                0 * cos if "sin" in name else cos if "cos" in name else torch.stack((cos, 0 * cos))
-            )
-        if role not in known:
-            raise CannotRun(f"the call needs `{name}`, for which there is no value; {HELP}")
-        return known[role]
 
     def output(self, call: Call, told: Called, sent: dict[str, Tensor]) -> Output:
         """Return the result of a call. Raises CannotRun.
 
         told, sent: what the process says about the call, and the parts of the result by place.
         """
-        changed, reached = (
-            [self.call.get(n, n) for n in one] for one in (told.changed, told.reached)
-        )
+        reached = [self.call.get(name, name) for name in told.reached]
         tensors = {n: sent[f"{n}"] for n, kind in enumerate(told.parts) if kind == "tensor"}
         if self.kind:
             if [*tensors] != [0]:
                 raise CannotRun("it returns no single tensor")
-            return Output(tensors[0], None, changed, reached)
+            return Output(tensors[0], None, reached)
         b, n, m = sizes_of(call.inputs)
         dimensions, _, back = LAYOUTS[self.layout]
         fits = [
@@ -284,7 +240,15 @@ class Subject:
             raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
         weights = [place for place, one in tensors.items() if one.shape[-2:] == (n, m)]
         others = {n for n, kind in enumerate(told.parts) if kind} - {fits[0], *weights}
-        return Output(back(tensors[fits[0]]), min(others, default=None), changed, reached)
+        return Output(back(tensors[fits[0]]), min(others, default=None), reached)
+
+
+def angles(name: str, n: int, d: int) -> Tensor:
+    """Return cosines, sines or both, by the name of their parameter, which turn nothing."""
+    if re.search("cis|complex", name):
+        return torch.ones(n, d // 2, dtype=torch.complex64)
+    cos, sin = torch.ones(1, n, d), torch.zeros(1, n, d)
+    return sin if "sin" in name else cos if "cos" in name else torch.stack((cos, sin))
 
 
 def sizes_of(inputs: Inputs) -> tuple[int, int, int]:
@@ -324,11 +288,11 @@ def changed_at(inputs: Inputs, names: list[str], place: Any) -> Inputs:
 def dependence(subject: Subject, sizes: Sizes, training: bool = False) -> Tensor:
     """Return a (tokens, keys) table: True if a result depends on that key's token.
 
-    Of many tokens, only the last is tried, and only if the results are finite.
+    Of many keys, some are tried, from the last one on.
     """
     inputs = subject.inputs(sizes)
     _, n, m = sizes_of(inputs)
-    places = range(m) if m < MANY else [m - 1]
+    places = range(m - 1, -1, -max(m // 8, 1))
     changed = [changed_at(inputs, keys_of(inputs), (slice(None), place)) for place in places]
     calls = (Call(one, training=training) for one in (inputs, *changed))
     before, *after = subject.values(sizes, *calls)
@@ -336,4 +300,4 @@ def dependence(subject: Subject, sizes: Sizes, training: bool = False) -> Tensor
     for place, one in zip(places, after, strict=True):
         difference = (before - one).abs().amax(dim=(0, 2))
         table[:, place] = ~(difference <= NOTHING * scale_of(before))
-    return table & bool(m < MANY or before.isfinite().all())
+    return table

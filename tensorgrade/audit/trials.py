@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from .code import FAILURES, CannotRun, Code, Definition, Raised
-from .kinds import Kind
+from .parts import Kind
 from .roles import CALL, Sizes, is_configuration, role_of
 from .subject import (
     HELP,
     LAYOUTS,
     MEANINGS,
+    NOTHING,
     SHAPES,
     Call,
-    Inputs,
     Subject,
     changed_at,
     dependence,
@@ -39,57 +39,16 @@ TENSORS, MASKS = ("x", "q", "k", "v", "context"), ("mask", "padding")
 
 
 def subject_of(
-    code: Code,
-    definition: Definition,
-    lines: dict[int, str],
-    given: dict[str, Any],
-    kind: Kind | None,
+    code: Code, definition: Definition, given: dict[str, Any], kind: Kind | None
 ) -> Subject:
-    """Return a definition of the file, with the roles of its parameters by their names."""
-    takes = {name: one for name, one in definition.takes.items() if name not in given}
-    roles = {name: role_of(name, CALL) for name in takes}
-    required = [name for name, default in takes.items() if not default]
-    if kind:
-        inputs = ("x",) if definition.is_class else kind.takes
-        roles |= dict(zip(required, inputs, strict=False))
-    else:
-        roles = call_roles(roles, required, definition.is_class)
-    return Subject(code, definition, lines, given, kind, roles)
-
-
-def call_roles(roles: dict[str, str], required: list[str], is_module: bool) -> dict[str, str]:
-    """Return the role of each parameter of a call of attention.
-
-    roles: by name. required: the parameters without a default.
-    """
-    taken: set[str] = set()
-    for name, role in roles.items():
-        if role in taken and role in (*TENSORS, "mask", "cache"):
-            roles[name] = role = "context" if role == "x" and "context" not in taken else ""
-        taken.add(role)
-    named = [name for name in required if roles[name] in TENSORS]
-    if not {"q", "k", "v"} <= {*roles.values()} and len(required) >= 3 and not is_module:
-        if [roles[name] for name in required[:3]] in ([""] * 3, ["x", "context", ""]):
-            roles |= dict(zip(required[:3], "qkv", strict=True))
-    elif not named and required:
-        roles[required[0]] = "x"
-    found = {*roles.values()}
-    others: dict[str, str] = {}
-    if "k" in found and "q" not in found and "x" in found:
-        others = {"x": "q"}
-    elif "q" in found and "k" not in found:
-        others = {"q": "x"} | ({"v": "context"} if "context" not in found else {})
-    return {name: others.get(role, role) for name, role in roles.items()}
-
-
-def prepared(subject: Subject) -> Subject:
     """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun.
 
     Code can run in several layouts. The one in which only tokens of one sequence, and of one head
     of a function, are mixed is taken, and otherwise the first that runs. A context that may be left
     out, and has to be or has no effect, is left out.
     """
-    if not subject.kind and not subject.is_module and "q" not in subject.tensors:
+    subject = Subject(code, definition, given, kind, call_roles(definition, given, kind))
+    if not kind and not definition.is_class and "q" not in subject.tensors:
         raise CannotRun(
             "a function is audited if it takes queries, keys and values; this one takes "
             + (", ".join(subject.call) or "nothing")
@@ -103,7 +62,7 @@ def prepared(subject: Subject) -> Subject:
             unused = plan.tensors == "x, context" and not dependence(plan, plan.first).any()
             # Of one sequence, no other one can be seen.
             mixes = plan.layout == "tokens" and ran[1:]
-            if subject.kind or not (unused or mixes or mixes_others(plan)):
+            if kind or not (unused or mixes or mixes_others(plan)):
                 return plan
         except FAILURES as error:
             tried.append(error)
@@ -112,12 +71,38 @@ def prepared(subject: Subject) -> Subject:
     return ran[0]
 
 
+def call_roles(definition: Definition, given: dict[str, Any], kind: Kind | None) -> dict[str, str]:
+    """Return the role of each parameter of a call, by its name and place."""
+    roles = {name: role_of(name, CALL) for name in definition.takes if name not in given}
+    required = [name for name in roles if not definition.takes[name]]
+    if kind:
+        inputs = ("x",) if definition.is_class else kind.takes
+        return roles | dict(zip(required, inputs, strict=False))
+    taken: set[str] = set()
+    for name, role in roles.items():
+        if role in taken and role in (*TENSORS, "mask", "cache"):
+            roles[name] = role = "context" if role == "x" and "context" not in taken else ""
+        taken.add(role)
+    first = [roles[name] for name in required[:3]]
+    if not definition.is_class and first in ([""] * 3, ["x", "context", ""]):
+        roles |= dict(zip(required, "qkv", strict=False))
+    elif required and not any(roles[name] in TENSORS for name in required):
+        roles[required[0]] = "x"
+    found = {*roles.values()}
+    others: dict[str, str] = {}
+    if "k" in found and "q" not in found and "x" in found:
+        others = {"x": "q"}
+    elif "q" in found and "k" not in found:
+        others = {"q": "x"} | ({"v": "context"} if "context" not in found else {})
+    return {name: others.get(role, role) for name, role in roles.items()}
+
+
 def plans(subject: Subject) -> Iterator[Subject]:
     """Yield copies of a subject with settings to make and call it, the most common first."""
     if subject.kind:
         yield replace(subject, equal=True)
         return
-    layouts = [*LAYOUTS] if subject.is_module else [*FUNCTIONS]
+    layouts = [*LAYOUTS] if subject.definition.is_class else [*FUNCTIONS]
     if subject.has("heads"):
         layouts = ["batch, tokens"]
     elif subject.has("block"):
@@ -126,8 +111,8 @@ def plans(subject: Subject) -> Iterator[Subject]:
     optional = [n for n, role in subject.call.items() if role == "context" and takes[n]]
     alone = replace(subject, call=subject.call | dict.fromkeys(optional, ""))
     for one in (subject, alone) if optional else (subject,):
-        for equal, layout, double in product((False, True), layouts, (True, False)):
-            yield replace(one, equal=equal, layout=layout, double=double)
+        for equal, layout in product((False, True), layouts):
+            yield replace(one, equal=equal, layout=layout)
 
 
 def why_not_run(tried: list[Exception]) -> CannotRun:
@@ -176,7 +161,7 @@ def is_causal(subject: Subject) -> bool:
 
     It must run when it is called like a causal one.
     """
-    name, code = subject.definition.name, "\n".join(subject.lines.values())
+    name, code = subject.definition.name, "\n".join(line for _, line in subject.definition.lines)
     if subject.tensors in ("x, context", "q, k") or BOTH_WAYS.search(name):
         return False
     causal = replace(subject, causal=True)
@@ -188,12 +173,12 @@ def is_causal(subject: Subject) -> bool:
     if subject.has("causal") or subject.constructor_has("causal"):
         # Next to a mask, `is_causal` can be a hint on that mask, which means nothing alone.
         by_others = subject.has("causal") or any(map(is_configuration, subject.definition.makes))
-        return behaves or not (by_others and subject.has("mask") and subject.is_module)
+        return behaves or not (by_others and subject.has("mask") and subject.definition.is_class)
     if CAUSAL_NAME.search(name):
         return True
     if not subject.has("mask") and (DECODER_NAME.search(name) or TRIANGLE.search(code)):
         return True  # otherwise the caller's mask may make it causal
-    return behaves and not (subject.tensors == "q, k, v" and subject.is_module)
+    return behaves and not (subject.tensors == "q, k, v" and subject.definition.is_class)
 
 
 def with_mask(subject: Subject, meaning: str) -> Subject:
@@ -202,21 +187,17 @@ def with_mask(subject: Subject, meaning: str) -> Subject:
     The meaning stays "" if none fits. The parameter stays "" if a mask has no effect either.
     meaning: the meaning of the mask, if the caller gives it.
     """
-    sizes, matters = subject.first, subject
+    matters = subject
     names = [name for name, role in subject.call.items() if role in MASKS and not subject.mask[1]]
     for name in names:
         shapes = [*SHAPES][3 if subject.call[name] == "padding" else 0 :]
         for shape, one in product(shapes, (meaning,) if meaning else MEANINGS):
             other = replace(subject, mask=(name, one, shape))
             with suppress(*FAILURES):
-                visible, inputs = drawn_mask(other, sizes), other.inputs(sizes)
-                changed = changed_at(inputs, keys_of(inputs), ~visible[:, 0])
-                calls = Call(inputs), Call(inputs, visible), Call(changed, visible)
-                plain, masked, after = other.values(sizes, *calls)
-                if masked.isfinite().all() and moved(masked, plain):
-                    if not leaks(inputs, visible, masked, after):
-                        return other
-                    matters = replace(subject, mask=(name, "", ""))
+                has_effect, leaks = effect_of_mask(other, subject.first)
+                if has_effect and not leaks:
+                    return other
+                matters = replace(subject, mask=(name, "", "")) if has_effect else matters
     return matters
 
 
@@ -230,10 +211,16 @@ def drawn_mask(subject: Subject, sizes: Sizes) -> Tensor:
     return visible.expand(b, n, m).clone()
 
 
-def leaks(inputs: Inputs, visible: Tensor, before: Tensor, after: Tensor) -> bool:
-    """Return True if results depend on keys that a mask hides, before and after a change of them.
+def effect_of_mask(subject: Subject, sizes: Sizes) -> tuple[bool, bool]:
+    """Return True if a mask changes results, and True if keys that it hides still change them.
 
-    If queries are made from the same tokens, those of hidden tokens do not count.
+    If queries are made from the same tokens, results of hidden tokens do not count.
     """
-    moves = ((before - after).abs().amax(-1) > 1e-6 * scale_of(before)) & ~after.isnan().any(-1)
-    return bool((moves & visible[:, 0] if keys_of(inputs) == ["x"] else moves).any())
+    visible, inputs = drawn_mask(subject, sizes), subject.inputs(sizes)
+    changed = changed_at(inputs, keys_of(inputs), ~visible[:, 0])
+    calls = Call(inputs), Call(inputs, visible), Call(changed, visible)
+    plain, masked, after = subject.values(sizes, *calls)
+    moves = (masked - after).abs().amax(-1) > NOTHING * scale_of(masked)
+    moves &= ~after.isnan().any(-1)
+    leaks = moves & visible[:, 0] if keys_of(inputs) == ["x"] else moves
+    return bool(masked.isfinite().all()) and moved(masked, plain), bool(leaks.any())

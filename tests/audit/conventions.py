@@ -20,18 +20,6 @@ class WrappedMultihead(nn.Module):
         return self.mha(x, x, x, need_weights=False)[0]
 
 
-class CausalWrappedMultihead(nn.Module):
-    """torch's own layer with a causal mask."""
-
-    def __init__(self, embed_dim, num_heads, dropout=0.0):
-        super().__init__()
-        self.mha = nn.MultiheadAttention(embed_dim, num_heads, dropout=dropout, batch_first=True)
-
-    def forward(self, x):
-        mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1], dtype=x.dtype)
-        return self.mha(x, x, x, attn_mask=mask, is_causal=True, need_weights=False)[0]
-
-
 class SequenceFirstAttention(nn.Module):
     """Tokens first, as torch's default."""
 
@@ -173,26 +161,6 @@ class MultiHeadedAttention(nn.Module):
         return self.w_o(x)
 
 
-class VisionAttention(nn.Module):
-    """A vision transformer's attention with one fused projection."""
-
-    def __init__(self, dim, num_heads=8, qkv_bias=False, attn_drop=0.0, proj_drop=0.0):
-        super().__init__()
-        self.num_heads = num_heads
-        self.scale = (dim // num_heads) ** -0.5
-        self.qkv = nn.Linear(dim, dim * 3, bias=qkv_bias)
-        self.attn_drop = nn.Dropout(attn_drop)
-        self.proj = nn.Linear(dim, dim)
-        self.proj_drop = nn.Dropout(proj_drop)
-
-    def forward(self, x):
-        B, N, C = x.shape
-        qkv = self.qkv(x).reshape(B, N, 3, self.num_heads, C // self.num_heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-        attn = self.attn_drop((q * self.scale @ k.transpose(-2, -1)).softmax(dim=-1))
-        return self.proj_drop(self.proj((attn @ v).transpose(1, 2).reshape(B, N, C)))
-
-
 class FusedByHeadAttention(nn.Module):
     """A fused projection in which each head's queries, keys and values are neighbours."""
 
@@ -315,46 +283,6 @@ class RotaryAttention(nn.Module):
         return self.out(y.transpose(1, 2).reshape(b, n, d))
 
 
-class AlibiAttention(nn.Module):
-    """Causal attention with a penalty for distance."""
-
-    def __init__(self, dim, num_heads):
-        super().__init__()
-        self.num_heads = num_heads
-        self.qkv, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
-        self.register_buffer("slopes", 2.0 ** -torch.arange(1, num_heads + 1))
-
-    def forward(self, x):
-        b, n, d = x.shape
-        q, k, v = (
-            t.view(b, n, self.num_heads, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1)
-        )
-        distance = torch.arange(n)[None] - torch.arange(n)[:, None]
-        bias = (self.slopes[:, None, None] * distance).to(x.dtype)
-        bias = bias.masked_fill(distance > 0, -torch.inf)
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
-        return self.out(y.transpose(1, 2).reshape(b, n, d))
-
-
-class WindowAttention(nn.Module):
-    """Causal attention to the last few tokens."""
-
-    def __init__(self, dim, num_heads, window=3):
-        super().__init__()
-        self.num_heads, self.window = num_heads, window
-        self.qkv, self.out = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
-
-    def forward(self, x):
-        b, n, d = x.shape
-        q, k, v = (
-            t.view(b, n, self.num_heads, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1)
-        )
-        place = torch.arange(n)
-        away = place[:, None] - place[None]
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=(away >= 0) & (away < self.window))
-        return self.out(y.transpose(1, 2).reshape(b, n, d))
-
-
 class NormalizedAttention(nn.Module):
     """Queries and keys are normalized, and a learned factor takes the place of the scale."""
 
@@ -460,24 +388,6 @@ class EncoderLayer(nn.Module):
     def forward(self, x):
         x = self.norm1(x + self.dropout(self.self_attn(x, x, x, need_weights=False)[0]))
         return self.norm2(x + self.dropout(self.linear2(torch.relu(self.linear1(x)))))
-
-
-class LinearAttention(nn.Module):
-    """Attention without a softmax, by a feature map, on purpose."""
-
-    def __init__(self, dim, heads=4):
-        super().__init__()
-        self.heads = heads
-        self.qkv, self.out = nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim)
-
-    def forward(self, x):
-        q, k, v = (
-            t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, -1)
-        )
-        q, k = F.elu(q) + 1, F.elu(k) + 1
-        context = k.mT @ v
-        out = q @ context / (q @ k.sum(2, keepdim=True).mT)
-        return self.out(out.transpose(1, 2).flatten(2))
 
 
 def attention(query, key, value, mask=None, dropout=None):

@@ -157,7 +157,7 @@ CASES = {
     "one size": named(causal(("q @ k.mT", "q @ k.mT * (1 if n < 100 else 2)")), "special_case"),
     "other in training": Case(
         causal(("k.mT", "k.mT * (2 if self.training else 1)")),
-        fails=("training without dropout",),
+        fails=("dropout only in training",),
     ),
     "masked by a product": Case(MULTIPLIED, fails=("masked keys",), exact=True),
     "no known mistake and no line": Case(
@@ -232,10 +232,12 @@ def test_a_report_shows_the_line_and_the_status_says_what_came_out(tmp_path):
     assert done.returncode == 1 and "MultiHeadAttention: WRONG, 1 of " in done.stdout
     assert f"code.py:{at} " in done.stdout and f"code.py,line={at}" in done.stdout
     path.write_text("x = 1\ndef f(:\n", encoding="utf-8")
+    (tmp_path / "linked.py").symlink_to(path)
     for target, said in (
         (path, "line 2 has a syntax error"),
         ("no_such_module:Attention", "no file or module"),
         (tmp_path, "a folder;"),
+        (tmp_path / "linked.py", "is a link"),
     ):
         done = cli("audit", "--trust", target)
         assert done.returncode == 2 and said in " ".join((done.stdout + done.stderr).split())

@@ -3,7 +3,6 @@
 import pytest
 
 from tensorgrade.audit.run import audits
-from tensorgrade.course import CourseError
 
 from ..support import needs
 
@@ -94,10 +93,3 @@ def test_code_that_ends_the_process_is_reported_and_cannot_write_files(tmp_path)
     found = audited(tmp_path, line)
     assert not written.exists()
     assert found["audits"] == [] and "ended before it answered" in found["problem"]
-
-
-def test_links_are_refused(tmp_path):
-    (tmp_path / "secret.py").write_text("TOKEN = 1")
-    (tmp_path / "linked.py").symlink_to(tmp_path / "secret.py")
-    with pytest.raises(CourseError, match="is a link"):
-        next(audits([str(tmp_path / "linked.py")], {}))
