@@ -106,11 +106,26 @@ def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
 
 
 def record(score: float, output: str, rows: list[dict], lateness: Lateness) -> dict:
-    """Return Gradescope's record. Before feedback is released, learners see no test."""
-    tests = [gradescope_test(row) for row in rows]
-    if not is_released(lateness):  # a hidden test hides the total too
-        output = received(rows, lateness)
-        tests = [test | {"visibility": "after_published"} for test in tests]
+    """Return Gradescope's record, in which text of a learner is escaped.
+
+    Before feedback is released, learners see no test. A hidden one would hide the total too.
+    """
+    released = is_released(lateness)
+    tests = []
+    for row in rows:
+        names = escape(", ".join(row["mistakes"]))
+        recognized = f"<p>Recognized: {names}</p>" if names else ""
+        test = {
+            "name": row["exercise"],
+            "score": row["points"],
+            "max_score": row["max_points"],
+            "status": "passed" if row["status"] == Status.PASSED else "failed",
+            "output": f"<p>{escape(row['message'])}</p>{recognized}",
+            "output_format": "html",
+            "visibility": "visible" if released else "after_published",
+        }
+        tests.append(test)
+    output = output if released else received(rows, lateness)
     seen = {"visibility": "visible", "stdout_visibility": "hidden"}
     return {"score": score, "output": output, "tests": tests} | seen
 
@@ -154,40 +169,22 @@ def received(rows: list[dict], lateness: Lateness) -> str:
     return f"Your submission was received. {state} {follow}"
 
 
-def gradescope_test(row: dict) -> dict:
-    """Return the test of one exercise. Text of a learner is escaped."""
-    names = escape(", ".join(row["mistakes"]))
-    recognized = f"<p>Recognized: {names}</p>" if names else ""
-    return {
-        "name": row["exercise"],
-        "score": row["points"],
-        "max_score": row["max_points"],
-        "status": "passed" if row["status"] == Status.PASSED else "failed",
-        "output": f"<p>{escape(row['message'])}</p>{recognized}",
-        "output_format": "html",
-        "visibility": "visible",
-    }
-
-
 def prairielearn(chapter: str, base: Path) -> None:
     """Grade `student/`, and write `results/results.json`: a score from 0 to 1, and tests."""
     graders = Path("graders").resolve()
     close_to_others(graders, *(base / name for name in ("student", "data", "results")))
     rows = rows_on(base / "student", chapter, graders)
     points, most = total(rows), total(rows, "max_points")
-    tests = [
-        {
-            "name": row["exercise"],
-            "points": row["points"],
-            "max_points": row["max_points"],
-            "message": row["message"],
-            "output": ", ".join(row["mistakes"]),
-        }
-        for row in rows
-    ]
-    results = {"gradable": True, "score": round(points / most, 6) if most else 0.0, "tests": tests}
+    results: dict = {"gradable": True, "score": round(points / most, 6) if most else 0.0}
     lateness = Lateness(**read_json(graders.parent / DATES))
-    if not is_released(lateness):
+    if is_released(lateness):
+        kept = ("points", "max_points", "message")
+        results["tests"] = [
+            {name: row[name] for name in kept}
+            | {"name": row["exercise"], "output": ", ".join(row["mistakes"])}
+            for row in rows
+        ]
+    else:
         results |= {"tests": [], "message": received(rows, lateness)}
     write_json(base / "results" / "results.json", results)
 

@@ -16,7 +16,7 @@ from ..built import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
 from ..exchange.stored import refuse_missing, stored_path, without_part
 from ..exchange.stored_key import SUFFIX
-from ..folders import ENGINE, engine_files
+from ..folders import ENGINE, engine_files, files_below
 from ..project import Project
 from .dependencies import graders_files, parcel_of
 
@@ -25,47 +25,6 @@ RUN = 0o755 << 16
 NEEDED = "torch msgspec numpy pytest pytest-timeout safetensors rich typer".split()
 DATES = "graders/lateness.json"  # deadlines and penalties, which `course.json` does not hold
 Files = dict[str, bytes]
-
-SETUP = """#!/usr/bin/env bash
-# Ubuntu 22.04's own Python is too old for this engine.
-set -e
-apt-get update
-apt-get install -y software-properties-common
-add-apt-repository -y ppa:deadsnakes/ppa
-apt-get install -y python3.11 python3.11-venv
-python3.11 -m venv /autograder/venv
-/autograder/venv/bin/pip install -r /autograder/source/requirements.txt
-"""
-GRADESCOPE = """#!/usr/bin/env bash
-# One submission: /autograder/submission in, /autograder/results/results.json out.
-BASE="${AUTOGRADER:-/autograder}"
-PYTHON="$BASE/venv/bin/python"
-[ -x "$PYTHON" ] || PYTHON=python3
-cd "$BASE/source" || exit 1
-export PYTHONPATH="$BASE/source"
-exec "$PYTHON" -m tensorgrade.instructor.channel_run gradescope {chapter} "$BASE"
-"""
-PRAIRIELEARN = """#!/usr/bin/env bash
-# One submission: /grade/student in, /grade/results/results.json out.
-BASE="${GRADE:-/grade}"
-cd "$BASE/tests" || exit 1
-export PYTHONPATH="$BASE/tests"
-exec python3 -m tensorgrade.instructor.channel_run prairielearn {chapter} "$BASE"
-"""
-DOCKERFILE = """# The image that info.json names: docker build -t NAME .
-FROM python:3.11-slim
-COPY requirements.txt /requirements.txt
-RUN pip install --no-cache-dir -r /requirements.txt
-"""
-QUESTION = """<pl-question-panel>
-<p>{title}: submit your file.</p>
-<pl-file-upload file-names="{chapter}.py"></pl-file-upload>
-</pl-question-panel>
-<pl-submission-panel>
-<pl-external-grader-results></pl-external-grader-results>
-<pl-file-preview></pl-file-preview>
-</pl-submission-panel>
-"""
 
 
 def write_channel(system: str, project: Project, chapter: str, out: Path) -> int:
@@ -94,12 +53,16 @@ def gradescope(project: Project, chapter: Chapter) -> Files:
     submissions only run these.
     """
     own = {
-        "setup.sh": SETUP.encode(),
-        "run_autograder": for_chapter(GRADESCOPE, chapter),
+        "setup.sh": file_for("setup.sh", chapter),
+        "run_autograder": file_for("gradescope.sh", chapter),
         "requirements.txt": requirements(project.course),
     }
-    checks = public(project, chapter) if project.course.lateness.hidden_runs_a_day else {}
-    return own | checks | hidden(project, chapter) | engine()
+    if project.course.lateness.hidden_runs_a_day:
+        own |= {
+            str(path.relative_to(project.root)): path.read_bytes()
+            for path in files_below(project.exercises)
+        }
+    return own | hidden(project, chapter) | engine()
 
 
 def prairielearn(project: Project, chapter: Chapter) -> Files:
@@ -120,22 +83,13 @@ def prairielearn(project: Project, chapter: Chapter) -> Files:
         },
     }
     tests = hidden(project, chapter) | engine()
-    tests["run.sh"] = for_chapter(PRAIRIELEARN, chapter)
+    tests["run.sh"] = file_for("prairielearn.sh", chapter)
     return {
         f"{folder}/info.json": json.dumps(info, indent=1).encode() + b"\n",
-        f"{folder}/question.html": for_chapter(QUESTION, chapter),
-        "image/Dockerfile": DOCKERFILE.encode(),
+        f"{folder}/question.html": file_for("question.html", chapter),
+        "image/Dockerfile": file_for("Dockerfile", chapter),
         "image/requirements.txt": requirements(project.course),
         **{f"{folder}/tests/{path}": content for path, content in tests.items()},
-    }
-
-
-def public(project: Project, chapter: Chapter) -> Files:
-    """Return the files of the public checks."""
-    return {
-        str(path.relative_to(project.root)): path.read_bytes()
-        for path in sorted(project.exercises.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts and path.name[0] != "."
     }
 
 
@@ -145,11 +99,10 @@ PARCELS: dict[str, Callable[[Project, Chapter], Files]] = {
 }
 
 
-def for_chapter(text: str, chapter: Chapter) -> bytes:
-    """Return a file's text with the chapter's name and title filled in."""
-    for name, value in (("chapter", chapter.name), ("title", chapter.title)):
-        text = text.replace(f"{{{name}}}", value)
-    return text.encode()
+def file_for(name: str, chapter: Chapter) -> bytes:
+    """Return a file of `packages/` with the chapter's name and title filled in."""
+    text = Path(__file__).with_name("packages").joinpath(name).read_text("utf-8")
+    return text.replace("{chapter}", chapter.name).replace("{title}", chapter.title).encode()
 
 
 def hidden(project: Project, chapter: Chapter) -> Files:

@@ -13,7 +13,7 @@ from ..attempts.verdict import GRADERS_FAILED, TROUBLE
 from ..course import Course
 from ..exchange.text import printable, short
 from ..views.words import plural
-from .rules import OTHER_FILE
+from .rules import OTHER_FILE, grouped
 
 MOST_LISTED = 12
 LONGEST_NOTE, LONGEST_MESSAGE = 300, 200  # characters; two lines of a wide terminal
@@ -52,15 +52,14 @@ def print_changes(
 
     Those with another file that earns no less are left out.
     """
-    old: dict[str, float] = defaultdict(float)
-    new: dict[str, float] = defaultdict(float)
-    for points, rows in ((old, before), (new, now)):
+    points: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for place, rows in enumerate((before, now)):
         for row in rows:
-            points[submission_of(row)] += row["points"]
+            points[submission_of(row)][place] += row["points"]
     told = defaultdict(list)
     for why, whose in sorted({(one["why"], submission_of(one)) for one in changes}):
-        both = [round(points[whose], 6) for points in (old, new)]
-        if both[1] < both[0] or (both[1] > both[0] and why != OTHER_FILE):
+        old, new = both = [round(number, 6) for number in points[whose]]
+        if new < old or (new > old and why != OTHER_FILE):
             told[why].append(f"{whose}: {points_in(both)}")
     for why, lines in told.items():
         count = plural(len(lines), "submission")
@@ -104,7 +103,13 @@ def print_class(console: Console, course: Course, rows: list[dict]) -> None:
     most = ", ".join(f"{name} ({count})" for name, count in counts)
     found = f"Most frequent mistakes (learners who made them): {most}"
     console.print(Text(f"\n{found if most else 'No known mistake was recognized.'}"))
-    say(console, *troubles(rows))
+    first: dict[str, str] = {}
+    for row in filter(in_trouble, rows):
+        told = f"{row['exercise']}: {row['status']}. {short(row['message'], LONGEST_MESSAGE)}"
+        first.setdefault(submission_of(row), f"{submission_of(row)} {told}")
+    if first:
+        title = f"\n{plural(len(first), 'file')} could not be graded as usual"
+        say(console, f"{title} (other learners are not affected):", *at_most([*first.values()]))
 
 
 def exercise_table(course: Course, rows: list[dict]) -> Table:
@@ -112,30 +117,15 @@ def exercise_table(course: Course, rows: list[dict]) -> Table:
 
     Excused learners are not counted.
     """
-    by_exercise = defaultdict(list)
-    for row in rows:
-        if row["max_points"]:
-            by_exercise[row["exercise"]].append(row)
+    by_exercise = grouped((row for row in rows if row["max_points"]), "exercise")
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False)
     table.add_column("exercise", no_wrap=True)
     for title in ("pass", "part", "fail", "to do", "err", "time", "kill", "mean"):
         table.add_column(title, justify="right", no_wrap=True)
     for exercise in (exercise for chapter in course.chapters for exercise in chapter.exercises):
-        if own := by_exercise[exercise.name]:
+        if own := by_exercise[exercise.name,]:
             counts = Counter(row["status"] for row in own)
             mean = sum(row["points"] for row in own) / len(own)
             cells = [str(counts[status] or "·") for status in STATUSES]
             table.add_row(exercise.name, *cells, f"{mean:.1f}/{exercise.points:g}")
     return table
-
-
-def troubles(rows: list[dict]) -> list[str]:
-    """Return a line for each chapter of a learner that could not be graded as usual."""
-    first: dict[str, str] = {}
-    for row in filter(in_trouble, rows):
-        message = short(row["message"], LONGEST_MESSAGE)
-        whose = submission_of(row)
-        first.setdefault(whose, f"{whose} {row['exercise']}: {row['status']}. {message}")
-    title = f"\n{plural(len(first), 'file')} could not be graded as usual"
-    told = [f"{title} (other learners are not affected):", *at_most(list(first.values()))]
-    return told if first else []

@@ -9,12 +9,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ..course import Course, CourseError
-from ..folders import write_file
 from ..lateness import is_zone, read_time
 from ..sources.candidates import CODE, File, Found, NotRead, are_tied, candidates_in, only_code
 from ..sources.finding import TEAMS, named
 from ..sources.submitted_files import escaped
-from ..views.csv_cells import in_csv, read_table
+from ..views.csv_cells import read_table, write_table
 from ..views.words import plural
 from .decisions import EXTENSION_COLUMNS, EXTENSIONS, TEAM_COLUMNS, read_teams
 from .downloads import Download, files_in, letters
@@ -35,6 +34,7 @@ from .systems import SYSTEMS, extensions_in
 KEPT = "kept, but it does not name a chapter"
 MOST_KEPT = 20  # files of a learner that do not name a chapter
 LARGEST = 16 << 20  # bytes of one file
+NO_CHAPTER = "left out: it does not name a chapter"
 Chosen = dict[str, tuple[File, bytes]]  # by the name in SUBMITTED
 
 
@@ -77,7 +77,6 @@ def collect(
     for line in collected_lines(submitted):
         if line["result"].startswith(USED) and line["submission"].isdecimal():
             download.turns[line["student"], line["chapter"]] = int(line["submission"])
-    add_notes_on_people(download, before)
     own: dict[str, list[File]] = defaultdict(list)
     for file in files:
         for person in file.people:
@@ -88,8 +87,7 @@ def collect(
     for student, rest in unnamed.items():
         if rest:
             keep_unnamed(download, student, rest)
-    add_notes_on_absent(download, {p["student"] for file in files for p in file.people}, wanted)
-    add_note_on_times(download)
+    add_notes(download, before, {p["student"] for file in files for p in file.people}, wanted)
     if system in ("moodle", "gradescope"):  # which say who is in a group
         replace_teams(download)
     replace_extensions(download, extended)
@@ -107,9 +105,9 @@ def teams_in(
     found: dict[str, dict[str, Person]] = defaultdict(dict)
     known = {escaped(row["student"]): row for row in people.rows}
     for (student, chapter), team in read_teams(submitted, course).items():
-        if not only or chapter == only:
-            if student not in known:
-                raise CourseError(f"{TEAMS} names {student}, who is not in people.csv")
+        if student not in known:
+            raise CourseError(f"{TEAMS} names {student}, who is not in people.csv")
+        if only in ("", chapter):
             found[letters(team)][student] = known[student]
     return {team: tuple(members.values()) for team, members in found.items()}
 
@@ -145,9 +143,6 @@ def sort_learner(download: Download, student: str, files: list[File], in_clone: 
     if in_clone:
         rest = [file for file in rest if file.name.lower().endswith((".py", ".ipynb"))]
     return [] if counts else rest
-
-
-NO_CHAPTER = "left out: it does not name a chapter"
 
 
 def choose(download: Download, student: str, chapter: str, found: Found) -> Chosen:
@@ -241,44 +236,28 @@ def keep_unnamed(download: Download, student: str, rest: list[File]) -> None:
 # --- notes ---------------------------------------------------------------------------------------
 
 
-def add_notes_on_people(download: Download, before: int) -> None:
-    """Add notes on people.csv, and on people that the class list does not name.
+def add_notes(download: Download, before: int, own: set[str], section: Collection[str]) -> None:
+    """Add notes on people.csv, on people without a file, and on files that will never be late.
 
-    before: the number of people so far.
+    before: the number of people so far. own: people with a file. section: the only people.
     """
-    people, roster = download.people, download.roster
-    download.notes.append(f"people.csv: {before} as before, {len(people.rows) - before} new")
+    people, roster, notes = download.people, download.roster, download.notes
+    notes.append(f"people.csv: {before} as before, {len(people.rows) - before} new")
     if roster.staff:
-        staff = plural(roster.staff, "person")
-        download.notes.append(f"left out: {staff} of the staff in the roster")
+        notes.append(f"left out: {plural(roster.staff, 'person')} of the staff in the roster")
     listed = {row.person["number"] for row in roster.rows}
-    new = [one["student"] for one in people.rows[before:] if one["number"] not in listed]
-    if new and listed:
-        download.notes.append(f"not on the roster: {named(sorted(new))}")
-
-
-def add_notes_on_absent(download: Download, own: set[str], section: Collection[str]) -> None:
-    """Add notes on people without a file. own: people with one. section: the only people."""
-    absent = {one for one in download.people.students if not section or escaped(one) in section}
-    told = {
-        words: absent & {person["student"] for person in people} - own
-        for words, people in download.others.items()
-    }
-    told["submitted nothing"] = absent.difference(own, *told.values())
-    download.notes += [
-        f"{words}: {named(sorted(who))}" for words, who in sorted(told.items()) if who
-    ]
-
-
-def add_note_on_times(download: Download) -> None:
-    """Add a note on files that will never be late, although their chapter has a deadline."""
+    new = {one["student"] for one in people.rows[before:] if one["number"] not in listed}
+    absent = {one for one in people.students if not section or escaped(one) in section} - own
+    told = {"not on the roster": new if listed else set()}
+    for words, others in sorted(download.others.items()):
+        told[words] = absent & {person["student"] for person in others}
+    told["submitted nothing"] = absent.difference(*list(told.values())[1:])
+    notes += [f"{words}: {named(sorted(who))}" for words, who in told.items() if who]
     due = [one for one in download.lines if one["chapter"] in download.course.lateness.deadlines]
     if unknown := sum(one["result"].startswith(USED) and not one["submitted"] for one in due):
-        told = (
-            f"submission times of {plural(unknown, 'file')} are unknown, so they count as on time"
-        )
+        times = f"submission times of {plural(unknown, 'file')} are unknown"
         advice = "to set a time, write it into timestamp.txt in the chapter's folder"
-        download.notes.append(f"{told}; {advice}")
+        notes.append(f"{times}, so they count as on time; {advice}")
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -287,14 +266,15 @@ def add_note_on_times(download: Download) -> None:
 def replace_teams(download: Download) -> None:
     """Write the download's groups into teams.csv, in place of these learners' earlier lines."""
     path, groups = download.submitted / TEAMS, download.groups
-    before = [
-        [line.get(column, "") for column in TEAM_COLUMNS]
-        for _, line in read_table(path, TEAM_COLUMNS[:2])
-        if (line["student"], line.get("chapter", "")) not in groups
+    lines = [line for _, line in read_table(path, TEAM_COLUMNS[:2])]
+    lines = [one for one in lines if (one["student"], one.get("chapter", "")) not in groups]
+    lines += [
+        {"student": student, "team": team, "chapter": chapter}
+        for (student, chapter), team in sorted(groups.items())
+        if team
     ]
-    new = [[student, team, chapter] for (student, chapter), team in sorted(groups.items()) if team]
-    if new or path.is_file():
-        write_file(path, in_csv(TEAM_COLUMNS, [*before, *new]).encode())
+    if lines or path.is_file():
+        write_table(path, TEAM_COLUMNS, lines)
 
 
 def replace_extensions(download: Download, extended: dict[str, str]) -> None:
@@ -302,19 +282,20 @@ def replace_extensions(download: Download, extended: dict[str, str]) -> None:
 
     extended: by learner, in UTC.
     """
-    chapter = download.chapter
+    chapter, path = download.chapter, download.submitted / EXTENSIONS
     due = download.course.lateness.deadlines.get(chapter)
     if extended and not due:
         why = "extensions in the worksheet are not read: give --chapter, and set a deadline"
         download.notes.append(why)
         return
     later = {who: own for who, own in extended.items() if read_time(own) > read_time(due or own)}
-    path = download.submitted / EXTENSIONS
-    lines = [line for _, line in read_table(path, EXTENSION_COLUMNS) if line["chapter"] != chapter]
-    kept = [[line[column] for column in EXTENSION_COLUMNS] for line in lines]
-    new = [[who, chapter, own, "", "extension in Moodle"] for who, own in later.items()]
-    if new or path.is_file():
-        write_file(path, in_csv(EXTENSION_COLUMNS, kept + new).encode())
+    lines = [one for _, one in read_table(path, EXTENSION_COLUMNS) if one["chapter"] != chapter]
+    lines += [
+        {"student": who, "chapter": chapter, "due": own, "reason": "extension in Moodle"}
+        for who, own in later.items()
+    ]
+    if lines or path.is_file():
+        write_table(path, EXTENSION_COLUMNS, lines)
     if later:
         told = f"extensions from the worksheet, now in {path.name}: {named(sorted(later))}"
         download.notes.append(told)

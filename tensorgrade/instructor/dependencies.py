@@ -47,18 +47,13 @@ def digest_of(graders: Path, course: Course, chapter: str = "*") -> str:
     # A key stands for a whole file, whose copy of the lesson's text does not matter.
     keys = [f"{name} {key_in(path)}" for name, path in files.items() if path.suffix == SUFFIX]
     files = {name: path for name, path in files.items() if path.suffix != SUFFIX}
-    engine = {f"engine/{name}": path for name, path in engine_files(*JUDGED_WITH).items()}
-    return digest_of_files(files | engine, settings_in(course, chapter), *keys)[:16]
-
-
-def settings_in(course: Course, chapter: str = "*") -> str:
-    """Return a course's settings that affect the grades of a chapter, or of all, as text."""
+    files |= {f"engine/{name}": path for name, path in engine_files(*JUDGED_WITH).items()}
     names = ("seed", "tolerances", "limits", "isolation", "packages")
-    told = {name: asdict(course)[name] for name in names}
+    settings = {name: asdict(course)[name] for name in names}
     exercises = [
         (exercise.name, exercise.points, exercise.like)
         for one in course.chapters
         for exercise in one.exercises
         if chapter in ("*", one.name)
     ]
-    return repr((told, exercises))
+    return digest_of_files(files, repr((settings, exercises)), *keys)[:16]

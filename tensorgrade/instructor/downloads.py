@@ -11,15 +11,13 @@ import tempfile
 import unicodedata
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from ..course import Course, CourseError
 from ..exchange.text import short
 from ..folders import LEFT_BEHIND
-from ..lateness import read_time
 from ..sources.candidates import NO_ARCHIVE, File, entries_of, read_bytes, shown
 from ..sources.finding import About
 from ..views.words import plural
@@ -72,10 +70,6 @@ class Download:
         collected = {self.only} if self.only else {chapter for _, chapter in self.groups}
         return collected.pop() if len(collected) == 1 else ""
 
-    def members(self, team: str) -> tuple[Person, ...]:
-        """Return the members of a team in teams.csv."""
-        return self.teams.get(letters(team), ())
-
     def tell(self, file: File, result: str, student: str = "", chapter: str = "") -> None:
         """Add a line to collected.csv."""
         path, turn = shown(file.above + file.path), str(file.turn or "")
@@ -100,23 +94,6 @@ class Download:
         return found
 
 
-def owned(file: File, name: str, people: tuple[Person, ...], at: str = "", team: str = "") -> File:
-    """Return a file of a download as that of one person, or of a team.
-
-    name: the end of its path, which the learner chose. at: the time in UTC; "" if unknown. team:
-    its name, if several people submitted the file.
-    """
-    return replace(
-        file,
-        path=name,
-        above=file.path.removesuffix(name),
-        people=people,
-        submitted=at,
-        time=read_time(at).timestamp() if at else 0.0,
-        team=team if len(people) > 1 else "",
-    )
-
-
 def letters(name: str) -> str:
     """Return the letters and digits of a name in a fixed order, because systems change the rest.
 
@@ -136,26 +113,27 @@ def files_in(source: Path) -> list[File]:
     """
     try:
         found = in_folder(source) if source.is_dir() else entries_of(zipfile.ZipFile(source))
-        return sorted((one for one in found if is_wanted(one.path)), key=lambda one: one.path)
+        whole = sorted(found, key=lambda one: one.path)
     except NO_ARCHIVE as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CourseError(f"{source} is neither a folder nor a zip: {why}") from None
+    split = [(one, one.path.split("/")) for one in whole]
+    return [
+        one
+        for one, parts in split
+        if LEFT_OUT.isdisjoint(parts) and not any(part.startswith(".") for part in parts[1:])
+    ]
 
 
-def is_wanted(path: str) -> bool:
-    """Return False for hidden files and installed packages."""
-    parts = path.split("/")
-    return LEFT_OUT.isdisjoint(parts) and not any(part.startswith(".") for part in parts[1:])
-
-
-def in_folder(source: Path) -> Iterator[File]:
-    """Yield the files below a folder. Raises OSError."""
+def in_folder(source: Path) -> list[File]:
+    """Return the files below a folder. Raises OSError."""
     os.scandir(source).close()  # os.walk would treat an unreadable folder as empty
+    found = []
     for where, folders, names in os.walk(source):
         folders[:] = [name for name in folders if name not in LEFT_OUT]
-        above = Path(where).relative_to(source)
-        for name in names:
-            yield File((above / name).as_posix(), partial(read_bytes, Path(where, name)))
+        paths = [Path(where, name) for name in names]
+        found += [File(p.relative_to(source).as_posix(), partial(read_bytes, p)) for p in paths]
+    return found
 
 
 def commit_dates(clone: Path) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Everything behind one verdict for an instructor, and the history of one learner's points."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -25,7 +25,6 @@ from ..views.points import how_earned
 from .class_terminal import points_in
 from .decisions import read_teams
 from .grader import Grader
-from .results import Attempt as Stored
 from .results import Results, rows_of
 from .rules import Row, found, is_changed, late, points, points_steps, total
 from .term import terms_of
@@ -42,9 +41,8 @@ class Explanation:
 
     row: the row that counts, if OUT has one; otherwise the new one with its late penalty. verdict,
     checks, attempt: the results of grading the file in SUBMITTED now; the checks show expected
-    values. code: the lines of the learner's own code for this exercise, by number. changes: changes
-    of the points that count. counts_other: the row is of another file. difference: a sentence if
-    the row that counts is not today's result.
+    values. code: the lines of the learner's own code for this exercise, by number. counts_other:
+    the row is of another file. difference: a sentence if the row that counts is not today's result.
     """
 
     row: Row
@@ -52,7 +50,6 @@ class Explanation:
     checks: list[CheckResult]
     attempt: Attempt
     code: Mapping[int, str] = field(default_factory=dict)
-    changes: Sequence[str] = ()
     difference: str = ""
     counts_other: bool = False
 
@@ -66,24 +63,15 @@ def explain(
     """
     course = grader.maker.course
     chapter, _ = course.exercise(exercise)
-    recorded, changes = None, []
-    if out:
-        results, zone = Results(out), course.lateness.zone
-        rows = results.rows(course, student)
-        recorded = next((row for row in rows if row["exercise"] == exercise), None)
-        changes = [
-            f"Changed {in_zone(one['at'], zone)}: {told}."
-            for one, told in points_changes(results, student)
-            if one["exercise"] == exercise
-        ]
+    rows = Results(out).rows(course, student) if out else []
+    recorded = next((row for row in rows if row["exercise"] == exercise), None)
     files, _ = find_submissions(submitted, course, read_teams(submitted, course))
-    about = student, chapter.name
-    one = next((file for file in files if (file.student, file.chapter) == about), None)
+    one = next((file for file in files if file.about == (student, chapter.name)), None)
     if one is None and recorded is None:
         raise CourseError(f"{submitted} holds no folder {student}/{chapter.name}")
     if one is None or one.missing:
         return nothing_arrived(student, exercise, course, recorded)
-    attempt = grader.attempt(one)
+    attempt = grader.maker.attempt_from_source(one.chapter, one)
     judged = judged_on(attempt, attempt.exercises)[exercise]
     verdict = verdict_or_points(student, judged)
     other = bool(recorded and recorded["file"] != one.digest)
@@ -93,7 +81,6 @@ def explain(
         with_values(judged),
         attempt,
         code_of(attempt, exercise),
-        changes,
         difference(recorded, verdict, other) if recorded else "",
         other,
     )
@@ -212,8 +199,8 @@ def facts(explanation: Explanation) -> list[str]:
         team = f" as team {row['team']}" if row.get("team") else ""
         when = f"Submitted{team}: {in_zone(row['submitted'], lateness.zone)}"
         lines.append(f"{when}; deadline: {due}" if due else when)
-    lines += [*explanation.changes, "", row["message"]]
-    return lines + ([f"Recognized: {', '.join(row['mistakes'])}"] if row["mistakes"] else [])
+    recognized = [f"Recognized: {', '.join(row['mistakes'])}"] if row["mistakes"] else []
+    return [*lines, "", row["message"], *recognized]
 
 
 def for_learner(explanation: Explanation) -> str:
@@ -260,35 +247,27 @@ def log_of(out: Path, student: str, course: Course) -> list[str]:
     attempts = [one for own in results.attempts(student).values() for one in own]
     if not attempts:
         raise CourseError(f"{out} holds no rows of {student}")
-    lines = [(one.at, attempt_line(one, zone)) for one in attempts]
-    moved = points_changes(results, student)
-    lines += [(one["at"], f"{one['chapter']}: {change}") for one, change in moved]
-    told = [f"{in_zone(at, zone)}  {line}" for at, line in sorted(lines, key=lambda pair: pair[0])]
+    lines = []
+    for one in attempts:
+        earned, most = total(one.rows), total(one.rows, "max_points")
+        when = in_zone(one.rows[0].get("submitted"), zone) or "at an unknown time"
+        told = f"graded, {earned:g} of {most:g} points found; submitted {when}"
+        digests = f"file {one.file[:8]}, graders {one.graders[:8]}"
+        lines.append((one.at, f"{one.chapter}: {told}; {digests}"))
+    for change in results.changes(student):
+        if change["points"][0] != change["points"][1]:  # not the status alone
+            moved = f"{change['exercise']} {points_in(change['points'])} ({change['why']})"
+            lines.append((change["at"], f"{change['chapter']}: {moved}"))
+    lines.sort(key=lambda pair: pair[0])
+    events = [f"{in_zone(at, zone)}  {line}" for at, line in lines]
     rows = results.rows(course, student)
     newest = {one.chapter: one.file for one in attempts}
     standing = [
         standing_line(chapter, list(own), newest[chapter])
         for chapter, own in groupby(rows, key=lambda row: row["chapter"])
     ]
-    term = terms_of(rows_of(out, course), course).get(student) if course.scheme else None
-    return [*told, "", *standing, *([term.told()] if term else [])]
-
-
-def attempt_line(one: Stored, zone: str) -> str:
-    """Return a line with a graded attempt and the points that the graders found."""
-    earned, most = total(one.rows), total(one.rows, "max_points")
-    when = in_zone(one.rows[0].get("submitted"), zone) or "at an unknown time"
-    file = f"file {one.file[:8]}, graders {one.graders[:8]}"
-    return f"{one.chapter}: graded, {earned:g} of {most:g} points found; submitted {when}; {file}"
-
-
-def points_changes(results: Results, student: str) -> list[tuple[Row, str]]:
-    """Return the changes of a learner's points with a line on each; none of the status alone."""
-    return [
-        (one, f"{one['exercise']} {points_in(one['points'])} ({one['why']})")
-        for one in results.changes(student)
-        if one["points"][0] != one["points"][1]
-    ]
+    term = terms_of(rows_of(out, course), course).get(student)
+    return [*events, "", *standing, *([term.told()] if term else [])]
 
 
 def standing_line(chapter: str, rows: list[Row], newest: str) -> str:

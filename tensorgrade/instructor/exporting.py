@@ -10,14 +10,14 @@ from itertools import chain, count
 from pathlib import Path
 
 from ..attempts.verdict import Status
-from ..course import Chapter, Course, CourseError
+from ..course import Course, CourseError
 from ..lateness import in_zone, is_released
 from ..sources.finding import PEOPLE, named
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
 from ..views.words import plural
 from .gradebooks import EXPORT, Export, canvas_csv, moodle_csv, write
-from .people import People, read_people, safe
+from .people import read_people, safe
 from .report.page import PAGES, STATES, Person, people_of
 from .results import Results, rows_of
 from .roster import IDENTIFIER, Roster, number_of
@@ -51,29 +51,41 @@ def export(
         raise CourseError(f"--format must be one of {', '.join(WRITERS)}, not {form}")
     if form in FOR_LEARNERS and not is_released(course.lateness):
         raise CourseError(not_released(course))
-    only, rows = course.chapter(chapter) if chapter else None, rows_of(out, course)
-    people = people_in(out, {row["student"] for row in rows}, roster)
+    only, rows = course.chapter(chapter).name if chapter else "", rows_of(out, course)
+    people = read_people(out)
+    people.folders, has_people = {row["student"] for row in rows}, bool(people.rows)
+    people.update(roster)
+    if has_people and roster.rows:
+        people.save()
     own = people.in_section(section)
     rows = [row for row in rows if is_asked(row["student"], row["chapter"], own, only)]
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or section or 'this course'}")
     waiting = sorted("/".join(one) for one in Results(out).waiting() if is_asked(*one, own, only))
     notes = notes_on_waiting(waiting, partial)
+    there = {row["chapter"] for row in rows}
+    chapters = [one for one in course.chapters if one.name in there]
+    if len(there) > 1 and (form in OF_ONE_CHAPTER or column):
+        raise CourseError(
+            f"choose one of several chapters with --chapter: {', '.join(sorted(there))}"
+        )
     known = {escaped(person["student"]): person for person in people.rows}
-    if only is None and (form in OF_ONE_CHAPTER or column):
-        names = sorted({row["chapter"] for row in rows})
-        if len(names) > 1:
-            raise CourseError(f"choose one of several chapters with --chapter: {', '.join(names)}")
-        only = course.chapter(names[0]) if form in OF_ONE_CHAPTER else None
     if known and form in ADDRESSED:
         students = {row["student"] for row in rows}
-        notes += note_on("not in " + PEOPLE, students - known.keys())
-        rows = [row for row in rows if row["student"] in known]
+        strangers = {f"not in {PEOPLE}": students - known.keys()}
         if form != "pages":
             listed = {escaped(row.person["student"]) for row in roster.rows}
-            notes += note_on("not on the roster", students & known.keys() - listed)
+            strangers["not on the roster"] = students & known.keys() - listed
+        rows = [row for row in rows if row["student"] in known]
+        notes += [
+            f"{where}, so not in the file: {named(sorted(who))}"
+            for where, who in strangers.items()
+            if who
+        ]
     folder = out / EXPORT / (safe(section) if section else "")
-    what = Export(folder, course, rows, known, roster, only, overwrite, column, lessons, notes)
+    what = Export(
+        folder, course, rows, known, roster, chapters, only, overwrite, column, lessons, notes
+    )
     folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[form](what), list(dict.fromkeys(notes))
 
@@ -84,23 +96,9 @@ OF_ONE_CHAPTER = ("moodle", "feedback")
 ADDRESSED = ("moodle", "canvas", "feedback", "pages")  # to people of people.csv only
 
 
-def people_in(out: Path, students: set[str], roster: Roster) -> People:
-    """Return the people of the class, and set those of the roster's rows. Raises CourseError.
-
-    The roster updates people.csv if there is one. students: those with rows.
-    """
-    people = read_people(out)
-    people.folders = students
-    has_people = bool(people.rows)
-    people.update(roster)
-    if has_people and roster.rows:
-        people.save()
-    return people
-
-
-def is_asked(student: str, chapter: str, own: Collection[str], only: Chapter | None) -> bool:
+def is_asked(student: str, chapter: str, own: Collection[str], only: str) -> bool:
     """Return True if an export is about a learner's chapter. own, only: all if empty."""
-    return (not own or student in own) and (only is None or chapter == only.name)
+    return (not own or student in own) and only in ("", chapter)
 
 
 def notes_on_waiting(waiting: list[str], partial: bool) -> list[str]:
@@ -113,11 +111,6 @@ def notes_on_waiting(waiting: list[str], partial: bool) -> list[str]:
         advice = "wait until the run ends, or run `tensorgrade grade` again"
         raise CourseError(f"{what}; {advice}, or export without new points of these with --partial")
     return [f"{what}; their new points are not in the export"]
-
-
-def note_on(where: str, students: set[str]) -> list[str]:
-    """Return a note on learners whose rows are not exported; none without any."""
-    return [f"{where}, so not in the file: {named(sorted(students))}"] if students else []
 
 
 def not_released(course: Course) -> str:
@@ -201,8 +194,7 @@ def class_table(what: Export) -> Table:
 
     An excused chapter is empty. Names and sections come from people.csv.
     """
-    there = {row["chapter"] for row in what.rows}
-    chapters = [chapter for chapter in what.course.chapters if chapter.name in there]
+    chapters = what.chapters
     most = [f"{one.name} (of {one.points:g})" for one in chapters]
     last = ["total", "of", "percent", "late chapters"]
     lines: Table = [["student", "name", "section", *most, *last]]
@@ -222,7 +214,7 @@ def term_table(what: Export) -> Table:
 
     There is only a header without a grading scheme, and for an export of one chapter.
     """
-    terms = terms_in(what)
+    terms = {} if what.only else terms_of(what.rows, what.course)
     chapters = list(dict.fromkeys(name for term in terms.values() for name in term.shares))
     lines: Table = [["student", *chapters, "dropped", "total", "passed"]]
     for student, term in terms.items():
@@ -230,12 +222,6 @@ def term_table(what: Export) -> Table:
         passed = {True: "yes", False: "no", None: ""}[term.passed]
         lines.append([student, *shares, ", ".join(term.dropped), term.total, passed])
     return lines
-
-
-def terms_in(what: Export) -> dict[str, Term]:
-    """Return each learner's term; none without a grading scheme, and for one chapter."""
-    has_term = what.course.scheme is not None and what.chapter is None
-    return terms_of(what.rows, what.course) if has_term else {}
 
 
 # --- pages ---------------------------------------------------------------------------------------
@@ -247,7 +233,7 @@ def learners_pages(what: Export) -> list[Path]:
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
-    paths, terms = [], terms_in(what)
+    paths, terms = [], {} if what.only else terms_of(what.rows, what.course)
     for student, person in people_of(what.rows, 0).items():
         name = safe(student).encode("utf-8", "replace").decode()
         wishes = chain([name], (f"{name}-{number}" for number in count(2)))
@@ -278,7 +264,7 @@ def moodle_feedback(what: Export) -> list[Path]:
     Moodle finds people by the number after the first underscore. Raises CourseError without a
     worksheet.
     """
-    chapter, people = what.only, people_of(what.rows, 0)
+    (chapter,), people = what.chapters, people_of(what.rows, 0)
     what.roster.check_worksheet()
     path = what.folder / f"moodle-feedback-{chapter.name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -38,10 +38,11 @@ class Export:
     """The data to export.
 
     folder: for exported files. rows: those that count. known: the people of people.csv by the name
-    that rows have; without the file, each folder is a learner. roster: may be empty. chapter: the
-    only one; None for several. overwrite: replace typed cells, and let many grades fall. column:
-    the column of Canvas' gradebook to fill, if its name is not the chapter's title. lessons: the
-    address of the lessons, for links on learners' pages. notes: sentences for the instructor.
+    that rows have; without the file, each folder is a learner. roster: may be empty. chapters:
+    those with rows. only: the asked chapter; "" for all of them. overwrite: replace typed cells,
+    and let many grades fall. column: the column of Canvas' gradebook to fill, if its name is not
+    the chapter's title. lessons: the address of the lessons, for links on learners' pages. notes:
+    sentences for the instructor.
     """
 
     folder: Path
@@ -49,56 +50,18 @@ class Export:
     rows: list[dict]
     known: dict[str, dict[str, str]]
     roster: Roster
-    chapter: Chapter | None = None
+    chapters: list[Chapter]
+    only: str = ""
     overwrite: bool = False
     column: str = ""
     lessons: str = ""
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def only(self) -> Chapter:
-        """The only chapter of an export of one chapter."""
-        assert self.chapter is not None
-        return self.chapter
 
 
 def write(path: Path, text: str) -> list[Path]:
     """Write a text to a file. Characters that cannot be UTF-8, such as in names, become "?"."""
     write_file(path, text.encode("utf-8", "replace"))
     return [path]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a list that an export fills in.
-
-    who: a learner. column: of the file. now: what the list has. before: what an earlier file of
-    ours had. new: what the cell gets.
-    """
-
-    who: str
-    column: str
-    now: str
-    before: str
-    new: str
-
-    @property
-    def was(self) -> float | None:
-        """The grade so far; None if there is none."""
-        now = as_number(self.now)
-        return as_number(self.before) if now is None else now
-
-    @property
-    def falls(self) -> bool:
-        """Return True if the grade becomes lower."""
-        new = as_number(self.new)
-        return new is not None and self.was is not None and new < self.was - CLOSE
-
-    @property
-    def is_typed(self) -> bool:
-        """Return True if a person filled it in."""
-        is_ours = same_cell(self.now, self.new) or same_cell(self.now, self.before)
-        return self.now not in ("", "-") and not is_ours
 
 
 CLOSE = 0.006  # Moodle rounds grades
@@ -132,7 +95,7 @@ def filled_in(
     new: dict[str, New],
     earlier: Iterable[Path],
 ) -> list[list[object]]:
-    """Return a list's lines with new cells, and add notes on what changes.
+    """Return a list's lines with new cells, and add a note on what changes.
 
     Other cells are unchanged, but a spreadsheet finds no formula in them. lines, new: by learner.
     earlier: our files. Raises CourseError, without --overwrite, for typed cells and if over a tenth
@@ -140,42 +103,35 @@ def filled_in(
     """
     columns = english(header)
     key = columns.index(IDENTIFIER if IDENTIFIER in columns else "id")
-    ours, cells, grades = earlier_cells(earlier, columns[key]), [], []
-    for student, own in new.items():
-        line = lines[student]
-        for at, value in own.items():
-            before = ours[line[key]].get(title(columns[at]), "")
-            cells.append(Cell(student, header[at], line[at].strip(), before, value))
-            grades += cells[-1:] if columns[at] != COMMENT else []
-    check_cells(what, cells, grades)
-    kept = [column in KEPT for column in columns]
-    return [
-        [own.get(at, cell if kept[at] else harmless(cell)) for at, cell in enumerate(line)]
-        for student, line in lines.items()
-        for own in [new.get(student, {})]
-    ]
-
-
-def check_cells(what: Export, cells: list[Cell], grades: list[Cell]) -> None:
-    """Add a note on what changes. Raises CourseError as `filled_in` does."""
-    typed = [
-        f"{one.who}: {one.column} {brief(one.now)} (ours: {brief(one.new)})"
-        for one in cells
-        if one.is_typed
-    ]
+    ours = earlier_cells(earlier, columns[key])
+    typed, falling, changed, grades = [], [], 0, 0
+    for student, at, cell in ((who, at, own[at]) for who, own in new.items() for at in own):
+        now = lines[student][at].strip()
+        before = ours[lines[student][key]].get(title(columns[at]), "")
+        if now not in ("", "-") and not (same_cell(now, cell) or same_cell(now, before)):
+            typed.append(f"{student}: {header[at]} {brief(now)} (ours: {brief(cell)})")
+        if columns[at] != COMMENT:
+            was = before if as_number(now) is None else now
+            grades += 1
+            changed += not same_cell(cell, was)
+            old, fresh = as_number(was), as_number(cell)
+            if old is not None and fresh is not None and fresh < old - CLOSE:
+                falling.append(f"{student} {old:g} → {cell}")
+    some = ", ".join(falling[:MOST_TOLD])
     if typed and not what.overwrite:
         more = f"; and {len(typed) - MOST_TOLD} more" if len(typed) > MOST_TOLD else ""
         why = f"people typed these cells: {'; '.join(typed[:MOST_TOLD])}{more}"
         raise CourseError(f"{why}. Nothing is written; --overwrite replaces them")
-    falling = [one for one in grades if one.falls]
-    some = ", ".join(f"{one.who} {one.was:g} → {one.new}" for one in falling[:MOST_TOLD])
-    if 10 * len(falling) > len(grades) and not what.overwrite:
-        why = f"grades of {len(falling)} of {len(grades)} would fall: {some}"
+    if 10 * len(falling) > grades and not what.overwrite:
+        why = f"grades of {len(falling)} of {grades} would fall: {some}"
         raise CourseError(f"{why}. Nothing is written; if this is right, give --overwrite")
-    before = ["" if one.was is None else f"{one.was}" for one in grades]
-    changed = sum(not same_cell(one.new, was) for one, was in zip(grades, before, strict=True))
     told = f"grades of {changed} change, {len(falling)} fall"
     what.notes.append(f"{told}: {some}" if some else told)
+    kept = [column in KEPT for column in columns]
+    return [
+        [own.get(at, cell if kept[at] else harmless(cell)) for at, cell in enumerate(line)]
+        for own, line in ((new.get(student, {}), line) for student, line in lines.items())
+    ]
 
 
 def earlier_cells(paths: Iterable[Path], key: str) -> dict[str, dict[str, str]]:
@@ -232,7 +188,7 @@ def moodle_csv(what: Export) -> list[Path]:
     Grades are out of each row's Maximum grade. Raises CourseError for another roster, and if there
     is nothing to fill in.
     """
-    chapter, people, roster = what.only, people_of(what.rows, 0), what.roster
+    (chapter,), people, roster = what.chapters, people_of(what.rows, 0), what.roster
     roster.check_worksheet()
     can = fillable(what)
     lines: dict[str, list[str]] = {}
@@ -296,7 +252,7 @@ def canvas_csv(what: Export) -> list[Path]:
     The roster is the gradebook's own export, because Canvas finds people by its ids. An existing
     column keeps its possible points, and the grades are scaled to these.
     """
-    roster, name = what.roster, f"canvas-{what.chapter.name}" if what.chapter else "canvas"
+    roster, name = what.roster, f"canvas-{what.only}" if what.only else "canvas"
     if "id" not in roster.columns or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
     people = people_of(what.rows, 0)
@@ -331,12 +287,11 @@ def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
     It is that of --column, for a single chapter, or is named `title (number)`. Raises CourseError
     if several columns are named like this, or if --column names none.
     """
-    there, header, found = {row["chapter"] for row in what.rows}, what.roster.header, []
-    for chapter in what.course.chapters:
-        if chapter.name not in there:
-            continue
+    header, found = what.roster.header, []
+    for chapter in what.chapters:
         names = [what.column] if what.column else [chapter.title, chapter.name]
-        places = [n for n, column in enumerate(header) if is_named(column, names)]
+        wanted = {name.casefold() for name in names}
+        places = [n for n, column in enumerate(header) if wanted & names_of(column)]
         if len(places) > 1:
             several = ", ".join(header[n] for n in places)
             told = f"the gradebook has {len(places)} columns {names[0]}: {several}"
@@ -353,8 +308,7 @@ def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
     return found
 
 
-def is_named(column: str, names: list[str]) -> bool:
-    """Return True for a column of Canvas with one of these names or numbers."""
+def names_of(column: str) -> set[str]:
+    """Return the names of a column of Canvas in lower case: whole, without its number, that."""
     number = column.removesuffix(")").rpartition(" (")[2]
-    own = (column.casefold(), title(column).casefold(), number)
-    return any(name.casefold() in own for name in names)
+    return {column.casefold(), title(column).casefold(), number}

@@ -6,7 +6,6 @@ from functools import cache
 
 import torch
 
-from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.pipeline import grade as verdicts_of
 from ..attempts.scoring import results_on
@@ -90,8 +89,12 @@ class Grader:
         right answer passes at that moment.
         """
         if one.reason:
-            return self.without_file(one)
-        attempt = self.attempt(one)
+            isolation = self.maker.warm_up().isolation
+            status, why = Status.ERROR, NO_FILE if one.no_file else UNREADABLE
+            if one.missing:
+                status, why = Status.NOT_ATTEMPTED, NOTHING_SUBMITTED
+            return set_aside(one, self.maker.course, status, why, isolation)
+        attempt = self.maker.attempt_from_source(one.chapter, one)
         try:
             verdicts = verdicts_of(one.student, attempt)
             is_lost = attempt.lab.is_lost
@@ -100,18 +103,6 @@ class Grader:
         finally:
             attempt.lab.close()
         return verdicts if not is_lost or (last and self.canary()) else None
-
-    def without_file(self, one: SubmittedFiles) -> list[Verdict]:
-        """Return the verdicts on a submission without a readable file."""
-        isolation = self.maker.warm_up().isolation
-        status, why = Status.ERROR, NO_FILE if one.no_file else UNREADABLE
-        if one.missing:
-            status, why = Status.NOT_ATTEMPTED, NOTHING_SUBMITTED
-        return set_aside(one, self.maker.course, status, why, isolation)
-
-    def attempt(self, one: SubmittedFiles) -> Attempt:
-        """Return a submission as an attempt. An unreadable one gives an attempt too."""
-        return self.maker.attempt_from_source(one.chapter, one)
 
     def close(self) -> None:
         """End the fork server."""

@@ -17,15 +17,13 @@ from itertools import chain, count
 from pathlib import Path
 
 from ..course import CourseError
-from ..folders import write_file
 from ..sources.finding import OURS, PEOPLE
 from ..sources.submitted_files import STAMP, escaped
-from ..views.csv_cells import in_csv, read_table
+from ..views.csv_cells import read_table, write_table
 from .roster import Person, Roster, read_roster
 
 IDS = ("login", "id_number", "canvas_id", "sid", "git")
 COLUMNS = ("number", "student", "name", "email", *IDS, "section")
-FOLDER = "folder"  # a key for names that some file systems treat as the same
 
 LONGEST_NAME = 180  # bytes; file systems allow 255, and numbers are added to names
 RESERVED = {STAMP, PEOPLE, *OURS}
@@ -55,13 +53,9 @@ def safe(name: str) -> str:
     return plain
 
 
-def same_folder(folder: str) -> str:
-    """Return a key that is equal for folders that some file systems treat as the same.
-
-    >>> same_folder("Ada") == same_folder("ada")
-    True
-    """
-    return unicodedata.normalize("NFC", folder).casefold()
+def normal(value: str) -> str:
+    """Return a key that is equal for values in any case, and for equal names of folders."""
+    return unicodedata.normalize("NFC", value).casefold()
 
 
 @dataclass
@@ -69,7 +63,7 @@ class People:
     """The people of a class.
 
     path: of people.csv. folders: the names of the folders that are there. rows: all people. by:
-    people by a column and its value in lower case. last: the last number that was given.
+    people by a column and the `normal` form of its value. last: the last number that was given.
     """
 
     path: Path
@@ -88,9 +82,9 @@ class People:
         return [
             (column, one)
             for column in columns
-            if (value := told.get(column, "").casefold())
+            if (value := normal(told.get(column, "")))
             for one in self.by.get((column, value), ())
-            if one[column].casefold() == value  # and not only earlier
+            if normal(one[column]) == value  # and not only earlier
         ]
 
     def find(self, column: str, value: str) -> Person | None:
@@ -105,7 +99,10 @@ class People:
         if not self.rows:
             raise CourseError("--section needs the class list; give it with --roster")
         wanted = section.casefold()
-        own = [row for row in self.rows if wanted in sections_of(row["section"].casefold())]
+        cells = [(row, row["section"].casefold()) for row in self.rows]
+        # Canvas joins several sections with commas and `and`.
+        split = r"\s*[,;|]\s*(?:and\s+)?|\s+and\s+"
+        own = [row for row, cell in cells if wanted in (cell, *re.split(split, cell))]
         if not own:
             known = sorted({row["section"] for row in self.rows if row["section"]})
             raise CourseError(f"there is no section {section}; {PEOPLE} has {', '.join(known)}")
@@ -175,21 +172,20 @@ class People:
         there = [name for name in names if name in self.folders]
         numbered = (f"{names[0]}_{number}" for number in count(2))
         wishes = chain(there, names, numbered)
-        return next(name for name in wishes if (FOLDER, same_folder(name)) not in self.by)
+        return next(name for name in wishes if ("student", normal(name)) not in self.by)
 
     def index(self, person: Person) -> None:
         """Make a person known by all columns."""
         self.last = max(self.last, int(person["number"]))
-        values = {column: person[column].casefold() for column in COLUMNS[:-1]}
-        for key in (values | {FOLDER: same_folder(person["student"])}).items():
-            if key[1] and person not in self.by[key]:
-                self.by[key].append(person)
+        for column in filter(person.get, COLUMNS[:-1]):
+            found = self.by[column, normal(person[column])]
+            if person not in found:
+                found.append(person)
 
     def save(self) -> None:
         """Write people.csv. Raises CourseError."""
-        lines = [[row[column] for column in COLUMNS] for row in self.rows]
         try:
-            write_file(self.path, in_csv(COLUMNS, lines).encode("utf-8", "replace"))
+            write_table(self.path, COLUMNS, self.rows)
         except OSError as error:
             raise CourseError(f"{self.path} cannot be written: {error.strerror}") from None
 
@@ -198,11 +194,6 @@ def called(person: Person) -> str:
     """Return a person's name and folder, for sentences."""
     name, student = person["name"], person["student"]
     return f"{name} ({student})" if name not in ("", student) else student
-
-
-def sections_of(cell: str) -> list[str]:
-    """Return the sections in a cell, which Canvas joins with commas and `and`."""
-    return [cell, *re.split(r"\s*[,;|]\s*(?:and\s+)?|\s+and\s+", cell)]
 
 
 def read_people(folder: Path) -> People:

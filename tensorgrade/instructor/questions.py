@@ -12,7 +12,7 @@ from itertools import permutations
 from pathlib import Path
 from random import Random
 
-from ..attempts.attempt import Answer, Attempt
+from ..attempts.attempt import Attempt
 from ..attempts.checking import trace
 from ..attempts.lab import Lab
 from ..attempts.maker import AttemptMaker
@@ -108,19 +108,16 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int) -> 
         for step in chance.sample(steps, len(steps)):
             code = attempt.source.text.split("\n")[step.line - 1].strip()
             options, reason = options_for(step, chance), reason_for(code, steps, step)
-            if len(found) < most and options and reason and is_clear(part, code, steps, step):
+            # The line gives the name a tensor, always of one shape.
+            target = rf"(?:[\w\s,]*,\s*)?{re.escape(step.name)}\b[^=()]*=[^=]"
+            sizes = {one.size for one in steps if (one.line, one.name) == (step.line, step.name)}
+            is_clear = len(sizes) == 1 and part.is_own_line(step.line) and re.match(target, code)
+            if len(found) < most and options and reason and is_clear:
                 text = f"In the call `{spoken(one.case, hidden=False)}`: what is the shape of"
                 text = f"{text} `{step.name}` after this line has run?"
                 asked = Question(exercise, step.place, code, text, options, str(step.size), reason)
                 found.setdefault((step.line, step.name), asked)
     return list(found.values())
-
-
-def is_clear(part: Answer, code: str, steps: list[Step], step: Step) -> bool:
-    """Return True if a line of the exercise itself gives a name a tensor, always of one shape."""
-    sizes = {one.size for one in steps if (one.line, one.name) == (step.line, step.name)}
-    target = rf"(?:[\w\s,]*,\s*)?{re.escape(step.name)}\b[^=()]*=[^=]"
-    return len(sizes) == 1 and part.is_own_line(step.line) and bool(re.match(target, code))
 
 
 def options_for(step: Step, chance: Random) -> list[str]:

@@ -127,10 +127,8 @@ class Results:
         done = "UPDATE files SET waits = 0 WHERE (student, chapter, file) = (?, ?, ?)"
         with self.connected() as connection:
             for one, rows in found.items():
-                connection.execute(
-                    "INSERT INTO attempts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
-                    (moment(), course, *whose(one), graders, json.dumps(rows)),
-                )
+                line = (moment(), course, *whose(one), graders, json.dumps(rows))
+                connection.execute("INSERT INTO attempts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", line)
                 connection.execute(done, whose(one))
 
     def attempts(self, student: str = "") -> dict[About, list[Attempt]]:
@@ -222,7 +220,7 @@ def rows_of(out: Path, course: Course) -> list[Row]:
 
 def whose(one: SubmittedFiles) -> tuple[str, str, str]:
     """Return the student, the chapter and the digest of a file."""
-    return one.student, one.chapter, one.digest
+    return *one.about, one.digest
 
 
 def moment() -> str:

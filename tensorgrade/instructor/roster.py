@@ -1,6 +1,7 @@
 """Read class lists: the CSV of any course system, and Moodle's worksheet in many languages."""
 
 import re
+import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -74,14 +75,9 @@ class Roster:
     staff: int = 0
     possible: tuple[str, ...] = ()
 
-    @property
-    def is_worksheet(self) -> bool:
-        """Return True for Moodle's grading worksheet."""
-        return IDENTIFIER in self.columns
-
     def check_worksheet(self) -> None:
         """Raise CourseError if this is not Moodle's grading worksheet."""
-        if not self.is_worksheet:
+        if IDENTIFIER not in self.columns:
             told = "Moodle's numbers are in its grading worksheet; give it with --roster"
             raise CourseError(told)
 
@@ -118,62 +114,16 @@ def read_roster(path: Path | None) -> Roster:
 
 # --- Moodle's grading worksheet -------------------------------------------------------------------
 
-# English names of the columns, with those of German, French, Spanish, Italian, Dutch and Portuguese
-# worksheets.
-COLUMNS = {
-    "full name": "vollständiger name; nom complet; nombre completo; nome completo; volledige naam;"
-    "nome/cognome; cognome/nome",
-    "email address": "e-mail-adresse; e-mail; adresse de courriel; dirección de correo;"
-    "dirección email; correo electrónico; indirizzo email; e-mailadres; endereço de email;"
-    "endereço de e-mail",
-    "id number": "id-nummer; matrikelnummer; numéro d'identification; número de id;"
-    "codice identificativo; número de identificação",
-    "status": "estado; statut; stato",
-    "due date": "fälligkeitsdatum; abgabedatum; fällig am; date limite; fecha de entrega;"
-    "fecha límite; data di scadenza; termine consegne; uiterste inleverdatum; einddatum;"
-    "data de entrega; data limite",
-    "group": "gruppe; groupe; grupo; gruppo; groep",
-    "username": "anmeldename; nutzername; benutzername; nom d'utilisateur; nombre de usuario;"
-    "gebruikersnaam; nome de utilizador; nome de usuário",
-    "grade": "bewertung; note; calificación; valutazione; cijfer; nota",
-    "maximum grade": "bestwertung; maximale bewertung; höchste bewertung; höchstbewertung;"
-    "note maximale; note maximum; calificación máxima; valutazione massima; maximumcijfer;"
-    "maximale cijfer; nota máxima",
-    "grade can be changed": "bewertung kann geändert werden; la note peut être modifiée;"
-    "la calificación puede ser cambiada; la calificación puede cambiarse;"
-    "la valutazione può essere modificata; cijfer kan gewijzigd worden;"
-    "cijfer kan worden gewijzigd; a nota pode ser alterada; nota pode ser alterada",
-    "last modified (submission)": "zuletzt geändert (abgabe); zuletzt geändert (einreichung);"
-    "dernière modification (travail remis); dernière modification (remise);"
-    "última modificación (entrega); ultima modifica (consegna); laatst gewijzigd (inzending);"
-    "última modificação (submissão); última modificação (envio); última modificação (trabalho)",
-    "feedback comments": "feedback als kommentar; feedbackkommentare; feedback-kommentare;"
-    "commentaires de feedback; feedback par commentaires; comentarios de retroalimentación;"
-    "commenti di feedback; feedback commenti; commentaar als feedback; feedbackcommentaar;"
-    "comentários de feedback",
-}
-ENGLISH = {name.strip(): english for english, names in COLUMNS.items() for name in names.split(";")}
+WORDS = tomllib.loads(Path(__file__).with_name("worksheets.toml").read_text("utf-8"))
+COLUMNS = WORDS["columns"]  # English names, with those of other languages
+ENGLISH = {name: english for english, names in COLUMNS.items() for name in names}
 IDENTIFIER, STATUS, DUE = "identifier", "status", "due date"
 SUBMITTED_AT = "last modified (submission)"
 UNNAMED = (IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
 WORKSHEETS_OWN = {name for name in COLUMNS if "grade" in name or "(" in name or "feedback" in name}
 NUMBERED = re.compile(r"(\D*[^\d\s] ?)(\d{1,18})")  # German worksheets have no space
 NO = {"no", "nein", "non", "nee", "não"}
-MONTHS = (
-    "january januar janvier enero gennaio januari janeiro jänner",
-    "february februar février febrero febbraio februari fevereiro",
-    "march märz mars marzo maart março",
-    "april avril abril aprile",
-    "may mai mayo maggio mei maio",
-    "june juni juin junio giugno junho",
-    "july juli juillet julio luglio julho",
-    "august août agosto augustus",
-    "september septembre septiembre settembre setembro",
-    "october oktober octobre octubre ottobre outubro",
-    "november novembre noviembre novembro",
-    "december dezember décembre diciembre dicembre dezembro",
-)
-MONTH = {name: number for number, names in enumerate(MONTHS, 1) for name in names.split()}
+MONTH = {name: int(n) for n, names in WORDS["months"].items() for name in names.split()}
 WORD = rf"\b(?P<month>{'|'.join(sorted(MONTH, key=len, reverse=True))})"
 TIME = (
     r"\D{1,12}(?P<hour>\d{1,2})[:h.](?P<minute>\d\d)(:(?P<second>\d\d))?"

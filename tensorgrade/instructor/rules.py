@@ -5,6 +5,7 @@ rule is what the instructor decided; every command reads the rules again. All fu
 They also say in sentences how a row gets its points.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,16 +51,11 @@ def counted(attempts: Sequence[list[Row]], rules: Rules) -> list[Row]:
         options = [attempts[number] for number in sorted(last.values())]
     newest = attempts[-1][0]  # the course system's extension is in its row
     given = rules.extensions.get(key(newest)[:2]) or newest.get("extension")
-    dated = [[less_late_penalty(row, rules.lateness, given) for row in rows] for rows in options]
+    due, more = (given["due"], {"extension": given}) if given else (None, {})
+    late_by = rules.lateness.applied
+    dated = [[late_by(row, row.get("submitted"), due) | more for row in rows] for rows in options]
     best = max(reversed(dated), key=lambda rows: sum(row["points"] for row in rows))
     return [overridden(row, rules) for row in best]
-
-
-def less_late_penalty(row: Row, lateness: Lateness, extension: Row | None) -> Row:
-    """Return a row less its late penalty, with the learner's extension, if any."""
-    due = extension["due"] if extension else None
-    dated = lateness.applied(row, row.get("submitted"), due)
-    return dated | {"extension": extension} if extension else dated
 
 
 def overridden(row: Row, rules: Rules) -> Row:
@@ -90,6 +86,14 @@ def most_of(row: Row) -> float:
 def total(rows: Iterable[Row], name: str = "points") -> float:
     """Return the sum of a number in some rows, without rounding errors."""
     return round(sum(row.get(name) or 0.0 for row in rows), 6)
+
+
+def grouped(rows: Iterable[Row], *names: str) -> defaultdict[tuple, list[Row]]:
+    """Return rows by the values of some of their cells."""
+    found: defaultdict[tuple, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[tuple(row[name] for name in names)].append(row)
+    return found
 
 
 def changes(before: Iterable[Row], now: Iterable[Row]) -> list[Row]:
@@ -139,7 +143,9 @@ def points_steps(row: dict) -> list[str]:
     steps = [f"Graded: {found(row):g} of {points(most_of(row))}."]
     lost = round(most_of(row) - found(row), 6)
     if lost > 0 and row.get("status") != "not_attempted":
-        steps.append(f"Lost{cause(row['mistakes'])}: {points(lost)}.")
+        kind = "mistake" if len(row["mistakes"]) == 1 else "mistakes"
+        named = f" for the {kind} {', '.join(row['mistakes'])}" if row["mistakes"] else ""
+        steps.append(f"Lost{named}: {points(lost)}.")
     if extension := row.get("extension"):
         steps.append(f"Extension until {extension['due']}: {extension['reason'].rstrip('.')}.")
     if penalty := row.get("penalty"):
@@ -163,18 +169,8 @@ def decision_sentence(row: dict) -> str:
     return f"Your instructor {what}: {told['reason'].rstrip('.')}."
 
 
-def cause(mistakes: list[str]) -> str:
-    """Return the reason for a deduction; "" if the mistake has no name."""
-    kind = "mistake" if len(mistakes) == 1 else "mistakes"
-    return f" for the {kind} {', '.join(mistakes)}" if mistakes else ""
-
-
 def points(number: float) -> str:
-    """Return a number of points.
-
-    >>> points(1.0), points(0.5)
-    ('1 point', '0.5 points')
-    """
+    """Return a number of points."""
     return "1 point" if number == 1 else f"{number:g} points"
 
 

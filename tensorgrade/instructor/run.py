@@ -5,7 +5,7 @@ It may be interrupted and repeated at any time. Two runs into the same folder do
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from .class_terminal import graders_failed, print_changes, print_notes, say, wit
 from .decisions import read_extensions, read_rules, read_teams, unknown_learners
 from .dependencies import digest_of
 from .results import Attempt, Results
-from .rules import Row, changes
+from .rules import Row, changes, key
 from .submitted_folder import REPLACED
 from .workers import Workers, default_count, graded
 
@@ -71,39 +71,71 @@ def grade_class(
     Raises CourseError for impossible options, and if nothing can be graded.
     """
     course, isolation = prepare_to_grade(submitted, out, run)
+    tests = run.setup.tests
     extended = read_extensions(submitted, course)  # from Moodle
     found, notes = find(submitted, course, run)
-    refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
+    refuse_unbuilt(tests, course, {one.chapter for one in found})
     rules, results = read_rules(out, course), Results(out, writes=True)
     results.belongs_to(course.name)
     attempts = results.attempts()
-    graders = {c.name: digest_of(run.setup.tests, course, c.name) for c in course.chapters}
+    graders = {c.name: digest_of(tests, course, c.name) for c in course.chapters}
     # A file that was graded before and is missing now keeps its rows.
     had_file = {whose for whose, own in attempts.items() if not own[-1].file.startswith(NOTHING)}
-    found = [one for one in found if not (one.missing and about(one) in had_file)]
-    todo = [one for one in found if run.again or not is_done(one, attempts, graders)]
-    results.expect(
-        {one: facts_on(one, extended.get(about(one))) for one in found}, todo, run.is_whole
+    found = [one for one in found if not (one.missing and one.about in had_file)]
+    failed = {  # by the last attempt at each file
+        (*whose, one.file, one.graders): any(map(graders_failed, one.rows))
+        for whose, own in attempts.items()
+        for one in own
+    }
+    keys = {one: (*one.about, one.digest, graders[one.chapter]) for one in found}
+    todo = [one for one in found if run.again or failed.get(keys[one], True)]
+    facts = {one: facts_on(one, extended.get(one.about)) for one in found}
+    results.expect(facts, todo, run.is_whole)
+    asked = {one.about for one in found}
+    others = attempts.keys() - asked if run.is_whole else set()
+    undated = [one for one in found if not (one.missing or one.submitted)]
+    notes += noted(
+        ("not in this run, so earlier results are kept", {student for student, _ in others}),
+        (UNDATED, {one.student for one in undated if one.chapter in course.lateness.deadlines}),
     )
-    others = attempts.keys() - set(map(about, found)) if run.is_whole else set()
-    print_notes(console, notes + notes_on_files(found, others, course))
-    done = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
-    say(console, f"{plural(len(found), 'submission')}{done}")
+    print_notes(console, notes)
+    before = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
+    say(console, f"{plural(len(found), 'submission')}{before}")
     if rules.lateness.attempts == BEST:
         todo += earlier_files(submitted, found, attempts, graders, course)
-    verdicts_of = verdicts_on(todo, course, run, isolation, console)
-    for one, verdicts in with_progress(console, verdicts_of, len(todo)):
+    found_in = verdicts_on(todo, course, run, isolation, console)
+    for one, verdicts in with_progress(console, found_in, len(todo)):
         told = {one: [row_of(verdict, one) for verdict in verdicts]}
         results.add(course.name, graders[one.chapter], told)
-    before, rows, waiting = results.exported(), results.rows(course), results.waiting()
+    rows, waiting = told_changes(results, course, console), results.waiting()
+    asked |= others
+    last = unknown_learners(rules, {student for student, _ in asked}) if run.is_whole else []
+    judged = asked - waiting
+    old = [row for row in rows if row["graders"] != graders.get(row["chapter"])]
+    outdated = {row["student"] for row in old if key(row)[:2] in judged}
+    last += noted((OUTDATED, outdated))
+    return rows, last, sorted({"/".join(one.about) for one in todo if one.about in waiting})
+
+
+def told_changes(results: Results, course: Course, console: Console) -> list[Row]:
+    """Return the rows that count now, after storing and printing what changed."""
+    before, rows = results.exported(), results.rows(course)
     moved = changes(before, rows)
     results.note(moved)
     results.export(rows)
     print_changes(console, before, rows, moved)
-    asked = {*others, *map(about, found)}
-    strange = unknown_learners(rules, {student for student, _ in asked}) if run.is_whole else []
-    last = strange + note_on_graders(rows, asked - waiting, graders)
-    return rows, last, sorted({"/".join(about(one)) for one in todo if about(one) in waiting})
+    return rows
+
+
+UNDATED = (
+    "unknown times, which count as on time; to set one, write timestamp.txt in the chapter's folder"
+)
+OUTDATED = "files that are no longer in SUBMITTED count as earlier graders have judged them"
+
+
+def noted(*about: tuple[str, set[str]]) -> list[str]:
+    """Return each note that is about somebody, with the names."""
+    return [f"{note}: {named(sorted(names))}" for note, names in about if names]
 
 
 def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, str]:
@@ -142,18 +174,6 @@ def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles
     return found, notes
 
 
-def about(one: SubmittedFiles) -> About:
-    """Return the student and the chapter of a submission."""
-    return one.student, one.chapter
-
-
-def is_done(one: SubmittedFiles, attempts: Attempts, graders: Mapping[str, str]) -> bool:
-    """Return True if these graders have judged a submission, and did not fail on it."""
-    wanted = one.digest, graders[one.chapter]
-    same = [a.rows for a in attempts.get(about(one), []) if (a.file, a.graders) == wanted]
-    return bool(same) and not any(map(graders_failed, same[-1]))
-
-
 def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
     """Return what each row of a submission says besides what graders find.
 
@@ -179,44 +199,14 @@ def earlier_files(
     """
     old = {}
     for one in found:
-        last = {a.file: a.graders for a in attempts.get(about(one), []) if a.file != one.digest}
+        last = {a.file: a.graders for a in attempts.get(one.about, []) if a.file != one.digest}
         for folder in (submitted / REPLACED / one.student).glob(f"{one.chapter}-*"):
             candidates = candidates_in(files_below(folder), [one.chapter], course.limits)
-            files, _ = submission_of(*about(one), candidates, course.limits)
+            files, _ = submission_of(*one.about, candidates, course.limits)
             today = graders[one.chapter]
             if files and last.get(files.digest, today) != today:
-                old[about(one), files.digest] = files
+                old[one.about, files.digest] = files
     return list(old.values())
-
-
-def notes_on_files(
-    found: list[SubmittedFiles], others: Collection[About], course: Course
-) -> list[str]:
-    """Return notes on learners without a file and on unknown times.
-
-    others: graded submissions that are not in SUBMITTED.
-    """
-    due = [one for one in found if one.chapter in course.lateness.deadlines]
-    notes = {
-        "not in this run, so earlier results are kept": {student for student, _ in others},
-        "unknown times, which count as on time; to set one, write timestamp.txt in the chapter's "
-        "folder": {one.student for one in due if not (one.missing or one.submitted)},
-    }
-    return [f"{note}: {named(sorted(names))}" for note, names in notes.items() if names]
-
-
-def note_on_graders(
-    rows: list[Row], asked: Collection[About], graders: Mapping[str, str]
-) -> list[str]:
-    """Return a note on files that count as earlier graders have judged them."""
-    old = {
-        row["student"]
-        for row in rows
-        if (row["student"], row["chapter"]) in asked
-        and row["graders"] != graders.get(row["chapter"])
-    }
-    why = "files that are no longer in SUBMITTED count as earlier graders have judged them"
-    return [f"{why}: {named(sorted(old))}"] if old else []
 
 
 def verdicts_on(

@@ -19,7 +19,7 @@ from ..lateness import in_zone
 from ..sources.candidates import shown
 from ..sources.finding import PEOPLE
 from ..sources.submitted_files import STAMP, escaped, submission_time
-from ..views.csv_cells import in_csv, read_table
+from ..views.csv_cells import read_table, write_table
 
 REPLACED = ".replaced"  # earlier folders; grading ignores it
 COLLECTED = "collected.csv"
@@ -108,8 +108,7 @@ def add_lines(submitted: Path, lines: list[dict[str, str]]) -> None:
     """Add lines to collected.csv, in place of earlier ones about the same files."""
     both = [*collected_lines(submitted), *lines]
     every = {tuple(line[column] for column in LINES[:4]): line for line in both}
-    cells = [[line[column] for column in LINES] for line in every.values()]
-    write_file(submitted / COLLECTED, in_csv(LINES, cells).encode("utf-8", "replace"))
+    write_table(submitted / COLLECTED, LINES, every.values())
 
 
 def where_files_went(submitted: Path, student: str, chapter: str) -> list[str]:

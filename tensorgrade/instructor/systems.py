@@ -17,13 +17,31 @@ from ..course import CourseError
 from ..lateness import read_time, written, zone_named
 from ..sources.candidates import File, NotRead, shown
 from ..sources.submitted_files import escaped
-from .downloads import Download, commit_dates, letters, owned
+from .downloads import Download, commit_dates, letters
 from .people import People, called
 from .roster import DRAFT, DUE, IDENTIFIER, STATUS, SUBMITTED_AT, Person, Row, number_of, read_date
 
 ADVICE = "If this is a group, write its members into teams.csv in SUBMITTED"
 TEXTS = "submitted only an online text or link, which is not collected"
 DRAFTS = "have only a draft, which is not collected"
+
+
+def owned(file: File, name: str, people: tuple[Person, ...], at: str = "", team: str = "") -> File:
+    """Return a file of a download as that of one person, or of a team.
+
+    name: the end of its path, which the learner chose. at: the time in UTC; "" if unknown. team:
+    its name, if several people submitted the file.
+    """
+    return replace(
+        file,
+        path=name,
+        above=file.path.removesuffix(name),
+        people=people,
+        submitted=at,
+        time=read_time(at).timestamp() if at else 0.0,
+        team=team if len(people) > 1 else "",
+    )
+
 
 # The path of a file. The default group has no number.
 MOODLE = re.compile(
@@ -37,20 +55,24 @@ def moodle(download: Download) -> Iterator[File]:
     """Yield `Ada Lovelace_12345_assignsubmission_file_/ch1.py`, or the same without folders.
 
     The number is that of `Participant 12345` in the worksheet, or a group's own number, which may
-    be equal. So the name decides which of them it is. Raises CourseError without a worksheet.
+    be equal. So the name decides which of them it is. Without names in the worksheet, as in
+    anonymous marking, the number alone decides. Raises CourseError without a worksheet.
     """
     download.roster.check_worksheet()
-    numbers, groups = {}, defaultdict(list)
+    numbers = {number_of(row.cells[IDENTIFIER]): row for row in download.roster.rows}
+    groups = defaultdict(list)
     for row in download.roster.rows:
-        numbers[number_of(row.cells[IDENTIFIER])] = row
         groups[letters(row.cells.get("group", ""))].append(row)
     for file, match in ((file, MOODLE.fullmatch(file.path)) for file in download.files):
         if match is None:
             continue
         name, own = match["name"], numbers.get(match["id"] or "-")
-        group = groups[letters(name)] if letters(name) else []
-        rows = [own] if own and is_called(own, name, group) else group
-        people = tuple(row.person for row in rows) or download.members(name)
+        rows = groups[letters(name)] if letters(name) else []
+        if own:
+            names = [own.cells.get(column, "") for column in ("full name", IDENTIFIER)]
+            if letters(name) in map(letters, names) or not (rows or names[0]):
+                rows = [own]
+        people = tuple(row.person for row in rows) or download.teams.get(letters(name), ())
         if not people:
             why = f" (number {match['id']} is {called(own.person)})" if own else ""
             who = f"the worksheet has no person and no group named {shown(name)}{why}"
@@ -63,15 +85,6 @@ def moodle(download: Download) -> Iterator[File]:
             time = max((date_in(download, row, SUBMITTED_AT) for row in rows), default="")
             path = match["path"] or match["file"] or file.name
             yield owned(file, path, people, time, name)
-
-
-def is_called(row: Row, name: str, group: list[Row]) -> bool:
-    """Return True if a name is that of a worksheet's row.
-
-    Without names in the worksheet, as in anonymous marking, the number alone decides.
-    """
-    names = [row.cells.get(column, "") for column in ("full name", IDENTIFIER)]
-    return letters(name) in map(letters, names) or not (group or names[0])
 
 
 def date_in(download: Download, row: Row, column: str) -> str:
@@ -104,7 +117,7 @@ def extensions_in(download: Download) -> dict[str, str]:
     An extension is in `Status`. If some people have a deadline of their own, all have one in `Due
     date`; the most frequent is that of the class.
     """
-    if not download.roster.is_worksheet:
+    if IDENTIFIER not in download.roster.columns:
         return {}
     dues = [date_in(download, row, DUE) for row in download.roster.rows]
     usual = Counter(dues).most_common(1)[0][0]
@@ -143,7 +156,7 @@ def canvas(download: Download) -> Iterator[File]:
             best = fitting or known or found
             who, late, user, number, own = best[0]
             person = canvas_person(people, who, user) if len(best) == 1 else None
-            if owners := (person,) if person else download.members(who):
+            if owners := (person,) if person else download.teams.get(letters(who), ()):
                 mine = owned(file, own, owners, team=who)
                 yield replace(mine, turn=int(number), late=bool(late))
             elif other := people.find("canvas_id", user):
@@ -299,7 +312,7 @@ def clones_at(download: Download, depth: int) -> dict[str, tuple[Person, ...]]:
 def owners_of(download: Download, name: str) -> tuple[Person, ...]:
     """Return the members of a team in teams.csv, or the person with a login, in any case."""
     person = download.people.find("git", name) or download.people.find("login", name)
-    return download.members(name) or ((person,) if person else ())
+    return download.teams.get(letters(name), ()) or ((person,) if person else ())
 
 
 SYSTEMS: dict[str, Callable[[Download], Iterator[File]]] = {

@@ -57,21 +57,17 @@ class Learner:
 
     def submitted_files(self, chapter: str) -> SubmittedFiles:
         """Return the submission for a chapter, or an empty one with the reason."""
-        if chapter in self.submissions:
-            return self.submissions[chapter]
-        if self.trouble:
-            return SubmittedFiles(self.name, chapter, reason=self.trouble)
         stray = f" In the learner's folder there is {', '.join(self.stray[:5])}."
         reason = NOT_SUBMITTED + (stray if self.stray else "") + not_opened(self.found.unopened)
-        return SubmittedFiles(self.name, chapter, reason=reason, missing=True)
+        missing, reason = not self.trouble, self.trouble or reason
+        nothing = SubmittedFiles(self.name, chapter, reason=reason, missing=missing)
+        return self.submissions.get(chapter, nothing)
 
 
 def not_opened(paths: list[str]) -> str:
     """Return a sentence on archives; "" without any."""
-    if not paths:
-        return ""
     advice = "Upload the file itself, or an undamaged zip that holds it directly."
-    return f" Not opened: {', '.join(paths[:5])}. {advice}"
+    return f" Not opened: {', '.join(paths[:5])}. {advice}" if paths else ""
 
 
 def find_submissions(
@@ -94,7 +90,13 @@ def find_submissions(
         raise CourseError(f"{submitted} is a course, because it holds {own[0]}. {EXPECTED}")
     if (submitted / PEOPLE).is_file():
         raise CourseError(f"{submitted} holds {PEOPLE}, so it is one folder too high. {EXPECTED}")
-    learners, outside = find_learners(submitted, course, rescue)
+    try:
+        paths = sorted(path for path in submitted.iterdir() if path.name[0] != ".")
+        folders = {path for path in paths if path.is_dir()}
+    except OSError as error:
+        raise CourseError(f"{submitted} cannot be read: {error.strerror}") from None
+    outside = [shown(p.name) for p in paths if p not in folders and p.name not in OURS]
+    learners = [learner_in(path, course, rescue) for path in paths if path in folders]
     listed, here = {escaped(name) for name in roster}, {learner.name for learner in learners}
     check_depth(submitted, learners, {chapter.name for chapter in course.chapters}, listed)
     learners += [Learner(name) for name in set(roster) if escaped(name) not in here]
@@ -104,16 +106,16 @@ def find_submissions(
     graded = sorted({one.chapter for one in every if not one.missing and one.chapter in wanted})
     submissions = [learner.submitted_files(chapter) for learner in learners for chapter in graded]
     submissions, notes_on_teams = shared(submissions, teams)
-    asked = {(one.team, one.chapter) for one in submissions if one.team and one.student in only}
-    submissions = [
-        one
-        for one in submissions
-        if not only or one.student in only or (one.team, one.chapter) in asked
-    ]
+    if only:
+        asked = {(one.team, one.chapter) for one in submissions if one.student in only}
+        submissions = [
+            one
+            for one in submissions
+            if one.student in only or (one.team and (one.team, one.chapter) in asked)
+        ]
     told = [sentence for learner in learners for sentence in learner.told]
-    notes = told[:MOST_TOLD]
-    if len(told) > MOST_TOLD:
-        notes.append(f"{len(told) - MOST_TOLD} more files like these")
+    more = len(told) - MOST_TOLD
+    notes = told[:MOST_TOLD] + ([f"{more} more files like these"] if more > 0 else [])
     if listed and here - listed:
         notes.append(f"not on the roster: {named(sorted(here - listed))}")
     return submissions, notes + notes_on(learners, outside, submissions) + notes_on_teams
@@ -126,7 +128,7 @@ def shared(
 
     The newest file that can be graded counts, also for members without a file or a folder.
     """
-    own = {(one.student, one.chapter): one for one in submissions}
+    own = {one.about: one for one in submissions}
     students, chapters = {one.student for one in submissions}, {c for _, c in own}
     members, notes = defaultdict(list), []
     for (student, chapter), team in sorted(teams.items()):
@@ -148,20 +150,6 @@ def shared(
             notes.append(f"{what}; the one of {counts.student} counts for all")
         own |= {(name, chapter): replace(counts, student=name, team=team) for name in together}
     return [own[about] for about in sorted(own)], notes
-
-
-def find_learners(
-    submitted: Path, course: Course, rescue: bool = True
-) -> tuple[list[Learner], list[str]]:
-    """Return all learners with a folder, and the names of other entries. Raises CourseError."""
-    try:
-        paths = sorted(path for path in submitted.iterdir() if path.name[0] != ".")
-        folders = [path for path in paths if path.is_dir()]
-    except OSError as error:
-        raise CourseError(f"{submitted} cannot be read: {error.strerror}") from None
-    others = [shown(path.name) for path in sorted({*paths} - {*folders})]
-    learners = [learner_in(folder, course, rescue) for folder in folders]
-    return learners, [name for name in others if name not in OURS]
 
 
 def learner_in(folder: Path, course: Course, rescue: bool) -> Learner:

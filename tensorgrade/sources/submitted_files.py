@@ -43,6 +43,11 @@ class SubmittedFiles:
     team: str = ""
 
     @property
+    def about(self) -> tuple[str, str]:
+        """The student and the chapter."""
+        return self.student, self.chapter
+
+    @property
     def digest(self) -> str:
         """Return a digest that changes with the content, or with the reason for its absence."""
         whole = b"\0".join((self.content, self.script, self.reason.encode()))
@@ -90,22 +95,30 @@ def submission_of(
 ) -> tuple[SubmittedFiles | None, str]:
     """Return the submission for a chapter, and a sentence on versions of other names; None if none.
 
-    The newest readable version of each kind counts. If there are a notebook and a script,
-    `source_that_counts` (runner/reading.py) decides later which one is graded.
+    The newest readable version of each kind counts. If there are a notebook and a script and both
+    can be read, the submission holds both, and `source_that_counts` (runner/reading.py) decides
+    later which one is graded.
     """
     counted = [first_readable(student, found.of(chapter, kind), limits) for kind in CODE]
     there = [one for one in counted if one]
     if not there:
         return None, ""
-    submitted, told = of_both([one for one, _ in there]), []
-    for _, one in there:
-        if not one.is_exact and one.shown != one.counts_as:  # which is in the learner's folder
-            told.append(f"{one.shown} counts as {one.counts_as}")
-    left = [one for one in found.of(chapter) if one not in [taken for _, taken in there]]
+    files = [one for one, _ in there]
+    submitted, *rest = [one for one in files if not one.reason] or files[-1:]
+    if rest:
+        submitted = replace(submitted, script=rest[0].content)
+    taken = [one for _, one in there]  # exact names are in the learner's folder
+    told = [
+        f"{one.shown} counts as {one.counts_as}"
+        for one in taken
+        if not one.is_exact and one.shown != one.counts_as
+    ]
+    left = [one for one in found.of(chapter) if one not in taken]
     told += [f"{one.shown} is older and does not count" for one in left[:MOST_LEFT]]
     if len(left) > MOST_LEFT:
         told.append(f"{len(left) - MOST_LEFT} more are older and do not count")
-    if submitted.filename.endswith(".py") and looks_like_notebook(submitted.content):
+    is_notebook = submitted.content.lstrip()[:1] == b"{" and b'"cells"' in submitted.content
+    if submitted.filename.endswith(".py") and is_notebook:
         told.append(f"{submitted.filename} is a notebook, and read as one")
         submitted = replace(submitted, filename=f"{chapter}.ipynb")
     return submitted, f"{student}: {'; '.join(told)}" if told else ""
@@ -130,20 +143,6 @@ def first_readable(
             content, reason = b"", f"{name} has more than {most} bytes, which no answer needs."
         return replace(named, content=content, reason=reason), one
     return unread
-
-
-def of_both(files: list[SubmittedFiles]) -> SubmittedFiles:
-    """Return one submission from a notebook, a script or both in this order.
-
-    If only one of them can be read, return that one. If both can, the result holds both.
-    """
-    first, *rest = [one for one in files if not one.reason] or files[-1:]
-    return replace(first, script=rest[0].content) if rest else first
-
-
-def looks_like_notebook(content: bytes) -> bool:
-    """Return True if a script is a notebook that was renamed."""
-    return content.lstrip()[:1] == b"{" and b'"cells"' in content
 
 
 def submission_time(folder: Path) -> str:

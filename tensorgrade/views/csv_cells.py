@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..course import CourseError
+from ..folders import write_file
 
 csv.field_size_limit(2**31 - 1)  # a worksheet of Moodle may hold long texts of learners
 Line = tuple[int, list[str]]  # its number in the file, and its cells
@@ -63,6 +64,12 @@ def read_table(path: Path, columns: Iterable[str]) -> list[tuple[int, dict[str, 
             told = f"there are {counts}; put a cell with commas in quotes"
             raise CourseError(f"{path}, line {number}: {told}")
     return [(number, by_column(names, map(plain, line))) for number, line in rest]
+
+
+def write_table(path: Path, columns: Iterable[str], lines: Iterable[dict[str, str]]) -> None:
+    """Write our own CSV from cells by column. Raises OSError."""
+    cells = [[line.get(column, "") for column in columns] for line in lines]
+    write_file(path, in_csv(columns, cells).encode("utf-8", "replace"))
 
 
 def by_column(names: list[str], line: Iterable[str]) -> dict[str, str]:

@@ -256,6 +256,11 @@ BAD_OVERRIDES = [
     (f"{HEADER}\nada,softmax,3,x\nada,softmax,4,y\n", "line 3: an earlier line"),
     ("\udcff", "is not UTF-8 text"),
 ]
+WRONG_TEAMS = {
+    "ada,owls,": "line 3: an earlier line says something else",
+    "chi,,": "line 3: name a learner and a team",
+    "chi,x,ch9": "no chapter 'ch9'",
+}
 COLUMNS = "student,exercise,points,reason,team,chapter,due,hours"
 
 
@@ -263,7 +268,8 @@ def test_a_file_that_cannot_be_meant_is_one_sentence_before_anything_is_graded(t
     term.settings(**RULE, zone="UTC")
     term.put("ada", 0.5)
     extensions = [(f"{EXTENDED[0]}\n{line}", said) for line, said in WRONG_EXTENSIONS.items()]
-    wrong = {"overrides.csv": BAD_OVERRIDES, "extensions.csv": extensions, "teams.csv": []}
+    teams = [(f"student,team,chapter\nada,x,\n{line}", said) for line, said in WRONG_TEAMS.items()]
+    wrong = {"overrides.csv": BAD_OVERRIDES, "extensions.csv": extensions, "teams.csv": teams}
     for name, lines in wrong.items():
         path = term.write(name, "")
         for text, said in [

@@ -15,7 +15,6 @@ from .runs import (
     COURSE,
     MOST,
     NAMES,
-    PowerCut,
     chapter_rows,
     notes_in,
     put_rows,
@@ -353,20 +352,3 @@ def test_what_cannot_be_exported_is_one_sentence(term):
         (("--chapter", "ch9"), "no chapter named ch9"),
     ):
         assert said in term.use("export", *options, refused=True)
-
-
-def test_an_export_after_an_interrupted_run_names_what_is_not_graded(term):
-    term.put("bao", 0.5)
-    term.grade()
-    for name in ("bao", "dan"):
-        term.put(name, 1.0, text=f"{name} again")
-    term.left = 0
-    with pytest.raises(PowerCut):
-        term.grade()
-    said = term.use("export", refused=True)
-    assert f"2 submissions are not graded yet: bao/{CH1}, dan" in said and "--partial" in said
-    (bao,) = table(term.exported("grades.csv", "--partial"))
-    assert bao["points"] == "19.5" and notes_in(term.said, "bao"), "the points that it had"
-    term.left = 9
-    term.grade()
-    assert [one["points"] for one in table(term.exported("grades.csv"))] == ["39.0", "39.0"]

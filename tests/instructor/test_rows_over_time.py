@@ -101,7 +101,9 @@ def test_an_interrupted_run_hides_no_change_and_says_what_is_left(graded):
         graded.grade()
     left = graded.use("export", refused=True)
     assert f"2 submissions are not graded yet: chi/{CH1}, dee/" in left and "--partial" in left
-    assert "their new points are not in the export" in graded.use("export", "--partial")
+    lines = graded.exported("grades.csv", "--partial").splitlines()
+    assert f"chi,{CH1},0,{MOST}," in lines[3].replace(".0", ""), "the points that it had"
+    assert "their new points are not in the export" in graded.said
     assert "; 2 not graded yet" in graded.page()
     graded.left = float("inf")
     graded.put("ada", 0.0)

@@ -45,21 +45,6 @@ def test_extensions_and_overrides_stay_with_one_member_and_a_chapters_line_goes_
     assert term.points() == {"ada": first, "ben": MOST, "chi": 0, "dan": 0}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "line, word",
-    [
-        ("ben,owls,", "line 4: an earlier line says something else"),
-        ("chi,,", "line 4: name a learner and a team"),
-        ("chi,falcons,ch9", "no chapter 'ch9'"),
-    ],
-)
-def test_a_line_that_makes_no_sense_is_refused_with_its_number(term, line, word):
-    term.put("ada", 0.5)
-    term.write("teams.csv", *FALCONS, line)
-    assert word in term.grade(refused=True).said
-
-
 def test_groups_of_course_systems_are_teams(tmp_path):
     """Gradescope names several submitters; the tests of downloads have Moodle's groups."""
     files = {name: {f"{CH1}.py": b"0.5 "} for name in ("ada", "ben")}

@@ -23,7 +23,16 @@ from ...views.words import plural
 from ..class_terminal import in_trouble
 from ..people import safe
 from ..results import Results, rows_of
-from ..rules import decision_sentence, found, is_changed, late, most_of, points_steps, total
+from ..rules import (
+    decision_sentence,
+    found,
+    grouped,
+    is_changed,
+    late,
+    most_of,
+    points_steps,
+    total,
+)
 
 # By status: a mark that needs no colour, and words.
 STATES = {
@@ -38,11 +47,7 @@ STATES = {
 
 
 def breakable(name: str) -> Markup:
-    """Return a name that may break after its underscores.
-
-    >>> breakable("no_<b>")
-    Markup('no_<wbr>&lt;b&gt;')
-    """
+    """Return a name that may break after its underscores."""
     return escape(name).replace("_", Markup("_<wbr>"))
 
 
@@ -97,10 +102,7 @@ def write_report(
 
 def groups_of(rows: list[dict]) -> list[dict]:
     """Return the largest groups of a class: wrong answers with the same results, and one's code."""
-    members: dict[str, list[dict]] = defaultdict(list)
-    for row in rows:
-        if row.get("group"):
-            members[row["group"]].append(row)
+    members = grouped((row for row in rows if row.get("group")), "group")
     found = [
         {
             **{name: same[0][name] for name in ("group", "exercise", "message")},
@@ -167,7 +169,9 @@ class Person:
 def people_of(rows: list[dict], most: float) -> dict[str, Person]:
     """Return all learners by name. most: the points of all submitted chapters."""
     names = {row["student"] for row in rows}
-    numbers = {n: i for i, n in enumerate(sorted(names, key=in_no_order), 1)}
+    # An order that is always the same and reveals nothing about a name.
+    mixed = sorted(names, key=lambda name: hashlib.sha256(ascii(name).encode()).digest())
+    numbers = {name: number for number, name in enumerate(mixed, 1)}
     people = {name: Person(name, numbers[name], most=most) for name in sorted(names)}
     for row in rows:
         person = people[row["student"]]
@@ -177,14 +181,9 @@ def people_of(rows: list[dict], most: float) -> dict[str, Person]:
     return people
 
 
-def in_no_order(name: str) -> str:
-    """Return a sort key that is always the same and reveals nothing about a name."""
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def submissions_in(rows: Iterable[dict]) -> int:
     """Return the number of submissions that have these rows."""
-    return len({(row["student"], row["chapter"]) for row in rows})
+    return len(grouped(rows, "student", "chapter"))
 
 
 def class_view(course: Course, rows: list[dict]) -> dict:
@@ -197,10 +196,7 @@ def class_view(course: Course, rows: list[dict]) -> dict:
     there = [row for row in rows if row.get("message_id") not in (NO_FILE, NOTHING_SUBMITTED)]
     # The last one includes 100 %.
     counts = Counter(min(int(share * BINS + 1e-9), BINS - 1) for share in shares)
-    troubled: dict[tuple, list[str]] = defaultdict(list)
-    for row in filter(in_trouble, rows):
-        about = tuple(row[name] for name in ("student", "chapter", "status", "message"))
-        troubled[about].append(row["exercise"])
+    troubled = grouped(filter(in_trouble, rows), "student", "chapter", "status", "message")
     low = [person for person in people.values() if person.most and person.share < NEEDS_HELP]
     low.sort(key=lambda person: (person.share, person.name))
     return {
@@ -232,13 +228,12 @@ def chapter_view(chapter: Chapter, rows: list[dict], learners: int) -> dict:
     The counts say how many learners passed, tried without passing, and never began.
     """
     own = [row for row in rows if row["chapter"] == chapter.name]
-    statuses = defaultdict(list)
-    for row in own:
-        statuses[row["exercise"]].append(row["status"])
+    by_exercise = grouped(own, "exercise")
     counts = []
     for name in (exercise.name for exercise in chapter.exercises):
-        passed = statuses[name].count("passed")
-        tried = len(statuses[name]) - passed - statuses[name].count("not_attempted")
+        statuses = [row["status"] for row in by_exercise[name,]]
+        passed = statuses.count("passed")
+        tried = len(statuses) - passed - statuses.count("not_attempted")
         never = learners - passed - tried
         counts.append({"name": name, "passed": passed, "tried": tried, "never": never})
     asked = [row for row in own if row["max_points"]]  # not excused
@@ -258,12 +253,9 @@ MOST_HARD = 5  # exercises that are listed as the hardest ones
 
 def hardest(rows: list[dict]) -> list[dict]:
     """Return the exercises with the smallest shares of the points, among learners who began."""
-    begun: dict[str, list[dict]] = defaultdict(list)
-    for row in rows:
-        if row["max_points"] and row["status"] != Status.NOT_ATTEMPTED:
-            begun[row["exercise"]].append(row)
+    begun = (row for row in rows if row["max_points"] and row["status"] != Status.NOT_ATTEMPTED)
     listed: list[dict[str, Any]] = []
-    for name, own in begun.items():
+    for (name,), own in grouped(begun, "exercise").items():
         share = sum(map(found, own)) / sum(map(most_of, own))
         counts = Counter(mistake for row in own for mistake in row["mistakes"])
         told = [mistake for mistake, _ in counts.most_common(2)]
