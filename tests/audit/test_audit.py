@@ -237,7 +237,7 @@ def test_a_report_shows_the_line_and_the_status_says_what_came_out(tmp_path):
         (path, "line 2 has a syntax error"),
         ("no_such_module:Attention", "no file or module"),
         (tmp_path, "a folder;"),
-        (tmp_path / "linked.py", "is a link"),
+        (tmp_path / "linked.py", "a link"),
     ):
         done = cli("audit", "--trust", target)
         assert done.returncode == 2 and said in " ".join((done.stdout + done.stderr).split())
