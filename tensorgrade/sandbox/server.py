@@ -52,6 +52,7 @@ def fork_children(control: int, *rules: Any) -> None:
             os.close(handle)
     for pid in children:
         end_group(pid)
+        os.waitpid(pid, 0)
 
 
 def has_ended(pid: int) -> bool:
