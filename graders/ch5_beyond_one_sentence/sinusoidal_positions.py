@@ -27,7 +27,8 @@ CHECKS = [
 MISTAKES = """
 sines_then_cosines: All sines come first and all cosines last; each sine should be followed by its
   cosine.
-    torch.stack( -> torch.cat(
+    - torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)
+    + torch.cat((angles.sin(), angles.cos()), dim=-1)
 cosine_first: Sine and cosine are swapped: the sine belongs in the even columns.
     angles.sin(), angles.cos() -> angles.cos(), angles.sin()
 only_sines: All columns contain sines; the odd ones should contain cosines.
