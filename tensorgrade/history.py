@@ -13,16 +13,19 @@ import msgspec
 
 from .attempts.results import CheckResult, Results, State, state_of
 from .folders import OWN_FOLDER
+from .project import load_course
+from .views.words import definition_in
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """The outcome of one exercise at one moment. at: the time in UTC."""
+    """The outcome of one exercise at one moment. at: the time in UTC. code: with known mistakes."""
 
     at: datetime
     exercise: str
     state: str
     points: float
     mistakes: tuple[str, ...] = ()
+    code: str = ""
 
     @property
     def day(self) -> str:
@@ -31,7 +34,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> tuple:
-        """Return everything except the time."""
+        """Return everything except the time and the code."""
         return self.exercise, self.state, self.points, self.mistakes
 
 
@@ -62,12 +65,12 @@ def remember(tests: Path, folder: Path, results: Results) -> None:
     last = {entry.exercise: entry.outcome for entry in read_history(root)}
     found = [entry_of(name, checks) for name, checks in results.items() if checks]
     new = [one for one in found if one.outcome != last.get(one.exercise)]
-    lines = [msgspec.json.encode(one) + b"\n" for one in new if one.state != State.TO_DO]
-    if lines:
-        with suppress(OSError):
-            history_file(root).parent.mkdir(exist_ok=True)
-            with history_file(root).open("ab") as file:
-                file.writelines(lines)
+    begun = [one for one in new if one.state != State.TO_DO]
+    with suppress(OSError):
+        lines = [msgspec.json.encode(with_code(one, tests, folder)) + b"\n" for one in begun]
+        history_file(root).parent.mkdir(exist_ok=True)
+        with history_file(root).open("ab") as file:
+            file.writelines(lines)
 
 
 def entry_of(exercise: str, checks: list[CheckResult]) -> Entry:
@@ -77,3 +80,12 @@ def entry_of(exercise: str, checks: list[CheckResult]) -> Entry:
     points = round(sum(check.earned for check in checks), 6)
     now = datetime.now(UTC).replace(microsecond=0)
     return Entry(now, exercise, str(state_of(checks)), points, tuple(names))
+
+
+def with_code(entry: Entry, tests: Path, folder: Path) -> Entry:
+    """Return an entry with the learner's code if it names mistakes. Raises OSError."""
+    if not entry.mistakes:
+        return entry
+    script = folder / f"{load_course(tests).exercise(entry.exercise)[0].name}.py"
+    text = script.read_text(encoding="utf-8", errors="replace")
+    return msgspec.structs.replace(entry, code=definition_in(text, entry.exercise))
