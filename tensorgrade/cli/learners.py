@@ -59,7 +59,7 @@ def read(
 
     out = tests.parent / "lessons.html"
     with Checker(tests, own) as checker:
-        write_lessons(out, checker.course, tests.parent, checker.check_all(), own)
+        write_lessons(out, checker.course, tests.parent, checker.check_changed(), own)
     typer.echo(path_here(out))
     if show:
         webbrowser.open(out.resolve().as_uri())
