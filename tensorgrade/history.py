@@ -14,6 +14,7 @@ import msgspec
 from .attempts.results import CheckResult, Results, State, state_of
 from .folders import OWN_FOLDER
 from .project import load_course
+from .views.points import earned
 from .views.words import definition_in
 
 
@@ -75,11 +76,9 @@ def remember(tests: Path, folder: Path, results: Results) -> None:
 
 def entry_of(exercise: str, checks: list[CheckResult]) -> Entry:
     """Return the outcome of an exercise's checks, with the present time."""
-    findings = [check.finding for check in checks if check.finding]
-    names = dict.fromkeys(name for finding in findings for name in finding.mistakes)
-    points = round(sum(check.earned for check in checks), 6)
+    names = dict.fromkeys(name for one in checks if one.finding for name in one.finding.mistakes)
     now = datetime.now(UTC).replace(microsecond=0)
-    return Entry(now, exercise, str(state_of(checks)), points, tuple(names))
+    return Entry(now, exercise, str(state_of(checks)), earned(checks), tuple(names))
 
 
 def with_code(entry: Entry, tests: Path, folder: Path) -> Entry:

@@ -1,7 +1,6 @@
 """Print the end of a test run: the state of each exercise, and the one to work on first."""
 
 import re
-from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, cast
@@ -63,7 +62,9 @@ def print_summary(
         print_end_of_course(console, course)
     else:
         console.print(f"\n[bold green]{PART_DONE}[/]\n")
-    print_left_out(console, maker.attempts.values())
+    console.print()
+    for note in (said for attempt in maker.attempts.values() for said in left_out(attempt)):
+        console.print(Text(note, "yellow"))
     if plain:
         print_progress(console, course, by_exercise, plain=True)
 
@@ -81,29 +82,16 @@ def print_nothing_found(terminal: TerminalReporter, keyword: str, names: list[st
     terminal.write_line(f"\nNo exercise or check matches -k {keyword}. {told}".rstrip(), bold=True)
 
 
-def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
-    """Print the parts of the learner's files that could not be run, and the warnings in them."""
-    console.print()
-    for attempt in attempts:
-        warned = [
-            f"{attempt.chapter.name}.py: {said}" for said in attempt.lab.warned[:MOST_WARNINGS]
-        ]
-        for said in [*left_out(attempt), *warned]:
-            console.print(Text(said, "yellow"))
-
-
 def left_out(attempt: Attempt) -> list[str]:
-    """Describe the code outside the exercises that could not be run, and a breakpoint.
-
-    The checks ignore them.
-    """
-    named = set(attempt.exercises)
+    """Describe the code outside the exercises that could not be run, a breakpoint, and warnings."""
+    file, named = f"{attempt.chapter.name}.py", set(attempt.exercises)
     failed = [p.error for p in attempt.loaded.problems if named.isdisjoint(p.names)]
-    left = f"Left out of {attempt.chapter.name}.py, because"
+    left = f"Left out of {file}, because"
     endless = f"{left} it does not finish or ends Python: the code outside of functions and classes"
     told = [f"{left} it fails: {raised(error, attempt.source.place)}" for error in failed]
     passed_by = attempt.lab.server is not None and bool(BREAKPOINT.search(attempt.source.text))
-    return [endless] * attempt.lab.definitions_only + told + [NO_STOP] * passed_by
+    warned = [f"{file}: {said}" for said in attempt.lab.warned[:MOST_WARNINGS]]
+    return [endless] * attempt.lab.definitions_only + told + [NO_STOP] * passed_by + warned
 
 
 def console_on(terminal: TerminalReporter) -> Console:
@@ -172,11 +160,11 @@ def add_exercise(table: Table, exercise: Exercise, results: list[CheckResult]) -
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
     """Return the first wrong exercise in the course's order, or else the first one to do."""
-    states = {name: state_of(checks) for name, checks in by_exercise.items()}
-    order = [
-        (state, name) for state in (State.WRONG, State.TO_DO) for name in course.exercise_names
-    ]
-    return next((name for state, name in order if states.get(name) == state), None)
+    for state in (State.WRONG, State.TO_DO):
+        for name in course.exercise_names:
+            if name in by_exercise and state_of(by_exercise[name]) == state:
+                return name
+    return None
 
 
 def checked_in(folder: Path, course: Course, name: str, checks: list[CheckResult]) -> Checked:
