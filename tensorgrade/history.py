@@ -17,6 +17,8 @@ from .project import load_course
 from .views.points import earned
 from .views.words import definition_in
 
+HISTORY = Path(OWN_FOLDER) / "history.jsonl"  # in the kit's folder
+
 
 class Entry(msgspec.Struct, frozen=True):
     """The outcome of one exercise at one moment. at: the time in UTC. code: with known mistakes."""
@@ -39,16 +41,11 @@ class Entry(msgspec.Struct, frozen=True):
         return self.exercise, self.state, self.points, self.mistakes
 
 
-def history_file(root: Path) -> Path:
-    """Return the path of the history in a kit's folder."""
-    return root / OWN_FOLDER / "history.jsonl"
-
-
 def read_history(root: Path) -> list[Entry]:
     """Return all entries, the oldest first; damaged lines are left out."""
     found = []
     with suppress(OSError):
-        for line in history_file(root).read_bytes().splitlines():
+        for line in (root / HISTORY).read_bytes().splitlines():
             with suppress(msgspec.MsgspecError):
                 found.append(msgspec.json.decode(line, type=Entry))
     return found
@@ -69,8 +66,8 @@ def remember(tests: Path, folder: Path, results: Results) -> None:
     begun = [one for one in new if one.state != State.TO_DO]
     with suppress(OSError):
         lines = [msgspec.json.encode(with_code(one, tests, folder)) + b"\n" for one in begun]
-        history_file(root).parent.mkdir(exist_ok=True)
-        with history_file(root).open("ab") as file:
+        (root / HISTORY).parent.mkdir(exist_ok=True)
+        with (root / HISTORY).open("ab") as file:
             file.writelines(lines)
 
 
