@@ -229,17 +229,18 @@ def questions(
     from ..sources.finding import named
     from ..views.words import plural
 
-    found = {}
+    written, without = {}, []
     for student, asked in questions_for_class(
         find_project().exercises, submitted, isolation, QUESTIONS
     ):
         typer.echo(printable(student, 100))
-        found[student] = asked
-    without = [student for student, asked in found.items() if not asked]
+        if asked:
+            written[student] = asked
+        else:
+            without.append(student)
     if without:
         why = "no exercise of theirs passes its public checks"
         typer.echo(f"note: no questions for {printable(named(without), 1000)}: {why}")
-    written = {student: asked for student, asked in found.items() if asked}
     if written:
         write_questions(written, out)
         count = plural(sum(map(len, written.values())), "question")

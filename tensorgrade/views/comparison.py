@@ -99,11 +99,7 @@ def part_to_show(differs: torch.Tensor, columns: int) -> tuple[tuple, str]:
 
 
 def around(place: int, size: int, most: int) -> slice:
-    """Return a slice of at most `most` rows (or columns) with a place; the first if possible.
-
-    >>> around(3, 20, 8), around(17, 20, 8)
-    (slice(0, 8, None), slice(12, 20, None))
-    """
+    """Return a slice of at most `most` rows (or columns) with a place; the first if possible."""
     first = 0 if place < most else min(place, size - most)
     return slice(first, min(first + most, size))
 

@@ -26,6 +26,7 @@ SYMBOLS = {
 SPACES = {",": " ", ";": " ", ":": " ", " ": " ", "quad": "   ", "qquad": "   ", "!": ""}
 WORDS = {"operatorname", "mathrm", "text", "mathbf", "mathit", "textbf"}
 WIDEST = 88
+BLOCK = ' display="block"'
 ONE_WORD, NAMES = r"[^_\W]+", r"[\w,]+"  # need no brackets after `^`; after `_`, `√`
 NAMED = set("log ln exp sin cos tan max min arg det dim Pr".split())  # written with their own names
 KNOWN = {"frac", "sqrt", "left", "right", "begin", "end"}
@@ -215,24 +216,16 @@ def written_plain(match: re.Match) -> str:
         lambda gap: gap[0][: 1 if len(gap[0]) < 4 else 4],
         plain(Reader(match[1]).row()).strip(),
     )
-    return "\n".join("    " + line.strip() for line in lines_of(text))
+    # A long formula continues below, before each equals sign.
+    first, *more = text.split(" = ") if len(text) > WIDEST else [text]
+    return "\n".join(f"    {line.strip()}" for line in (first, *(f"= {part}" for part in more)))
 
 
-def lines_of(formula: str) -> list[str]:
-    """Break a long formula before its equals signs."""
-    if len(formula) <= WIDEST:
-        return [formula]
-    first, *more = formula.split(" = ")
-    return [first, *(f"= {part}" for part in more)]
-
-
-def in_mathml(lesson: str, put: Callable[[str, bool], str]) -> str:
-    """Replace each formula by the result of `put`, which gets its MathML and if it is displayed."""
+def in_mathml(lesson: str, put: Callable[[str], str]) -> str:
+    """Replace each formula by the result of `put`, which gets its MathML."""
 
     def written(match: re.Match) -> str:
         made = tostring(Reader(match[1] or match[2]).row(), encoding="unicode")
-        if match[1] is None:
-            return put(f"<math>{made}</math>", False)
-        return put(f'<math display="block">{made}</math>', True)
+        return put(f"<math{BLOCK if match[1] else ''}>{made}</math>")
 
     return FORMULA.sub(written, lesson)

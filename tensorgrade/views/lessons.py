@@ -20,7 +20,7 @@ from pygments.lexers import PythonLexer
 
 from ..attempts.results import Results, State
 from ..course import Chapter, Course, CourseError, Exercise
-from .formulas import in_mathml
+from .formulas import BLOCK, in_mathml
 from .pages import VIEWS, pages_in
 from .summary import checked_in, first_to_work_on
 from .words import definition_in
@@ -168,10 +168,10 @@ def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
     """Convert a lesson's Markdown to HTML, with MathML formulas and embedded pictures."""
     formulas: list[str] = []
 
-    def put(formula: str, shown: bool) -> str:
+    def put(formula: str) -> str:
         formulas.append(formula)
         word = PLACEHOLDER.format(len(formulas) - 1)
-        return f"\n\n{word}\n\n" if shown else word
+        return f"\n\n{word}\n\n" if formula.startswith(f"<math{BLOCK}") else word
 
     text = MARKDOWN.render(in_mathml(lesson, put))
     text = PICTURE.sub(

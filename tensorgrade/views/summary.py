@@ -44,7 +44,9 @@ def print_summary(
 
     In plain text the exercise to work on comes before the list of all.
     """
-    console, plain = console_on(terminal), is_plain(terminal, config)
+    console, plain = console_on(terminal), config.getoption("plain")
+    if plain is None:  # not asked for: if the output is no terminal
+        plain = not (terminal._tw.hasmarkup or terminal.isatty)
     course = maker.course
     folder = Path(config.getoption("attempt") or maker.tests)
     console.print()
@@ -67,12 +69,6 @@ def print_summary(
         console.print(Text(note, "yellow"))
     if plain:
         print_progress(console, course, by_exercise, plain=True)
-
-
-def is_plain(terminal: TerminalReporter, config: Config) -> bool:
-    """Return True for sentences without drawings: if asked, or if the output is not a terminal."""
-    asked, writer = config.getoption("plain"), terminal._tw
-    return not (writer.hasmarkup or terminal.isatty) if asked is None else asked
 
 
 def print_nothing_found(terminal: TerminalReporter, keyword: str, names: list[str]) -> None:
