@@ -167,8 +167,7 @@ def trace_lines(steps: list[Step]) -> list[str]:
         return []
     told = list({step[:2]: step for step in steps}.values())
     last = told[-MOST_STEPS:]
-    cut = " (of lines that run again, the last time)" if len(told) < len(steps) else ""
-    cut = f" (the last {MOST_STEPS})" if len(told) > MOST_STEPS else cut
+    cut = f" (the last {MOST_STEPS})" if len(told) > MOST_STEPS else ""
     functions = {step.function for step in last}
     shared = f", in {last[0].function}" if len(functions) == 1 and last[0].function else ""
     sizes = [f"= {s.size}" if isinstance(s.size, int) else spoken_shape(s.size) for s in last]

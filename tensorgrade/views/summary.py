@@ -26,6 +26,7 @@ STYLES = {"✓": "green", "✗": "bold red", "○": "dim"}
 WIDEST, BAR = 100, 16
 START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
 FIX = "The given code has a mistake; the checks are your main clue. Find it, fix it, and save."
+TO_BEGIN = {"not_written": START, "not_fixed_yet": FIX}  # by the name of the problem
 BREAKPOINT = re.compile(r"^\s*breakpoint\(", re.MULTILINE)
 NO_STOP = "breakpoint() does not stop here; in `pytest exercises/ -s` it does."
 MOST_WARNINGS = 3
@@ -207,12 +208,8 @@ def start_of(name: str, where: str, first: Diagnosis, again: str) -> list[Text]:
 
     first: the diagnosis of its first failed check. again: how to check the exercise afterwards.
     """
-    title, todo = f"Start here: {name}", sentence(first.problem)
-    if first.id == "not_written":
-        todo = START
-    elif first.id == "not_fixed_yet":
-        todo = FIX
-    elif first.id == "needs_unwritten":
+    title, todo = f"Start here: {name}", TO_BEGIN.get(first.id) or sentence(first.problem)
+    if first.id == "needs_unwritten":
         title, todo = f"{name} is written", sentence(f"{first.problem}: write that one first")
     return [Text(title, "bold"), Text(where, "cyan"), Text(""), Text(f"{todo} {again}")]
 
