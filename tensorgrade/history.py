@@ -62,10 +62,11 @@ def remember(tests: Path, folder: Path, results: Results) -> None:
     root = tests.resolve().parent
     last = {entry.exercise: entry.outcome for entry in read_history(root)}
     found = [entry_of(name, checks) for name, checks in results.items() if checks]
-    new = [one for one in found if one.outcome != last.get(one.exercise)]
-    begun = [one for one in new if one.state != State.TO_DO]
+    begun = [one for one in found if one.state != State.TO_DO]
+    if not (new := [one for one in begun if one.outcome != last.get(one.exercise)]):
+        return
     with suppress(OSError):
-        lines = [msgspec.json.encode(with_code(one, tests, folder)) + b"\n" for one in begun]
+        lines = [msgspec.json.encode(with_code(one, tests, folder)) + b"\n" for one in new]
         (root / HISTORY).parent.mkdir(exist_ok=True)
         with (root / HISTORY).open("ab") as file:
             file.writelines(lines)
