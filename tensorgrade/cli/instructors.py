@@ -166,20 +166,12 @@ def collect(
         raise typer.Exit(1)
 
 
-EARLIER_FORMATS = {
-    ("html", "csv"): "pages",
-    ("html", "moodle"): "feedback",
-    ("xlsx", "csv"): "xlsx",
-}
-
-
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Graded,
     form: Annotated[
         str, typer.Option("--format", help="csv, xlsx, moodle, canvas, pages or feedback.")
     ] = "csv",
-    to: Annotated[str, typer.Option(hidden=True)] = "",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Roster = None,
     overwrite: Annotated[
@@ -202,7 +194,6 @@ def export(
     from ..project import find_project
 
     course, listed = find_project().course, read_roster(roster)
-    form = EARLIER_FORMATS.get((to, form), form)
     files, notes = write_export(
         out, course, form, listed, chapter, overwrite, partial, section, column, lessons
     )
@@ -238,17 +229,18 @@ def questions(
     from ..sources.finding import named
     from ..views.words import plural
 
-    found = {}
+    written, without = {}, []
     for student, asked in questions_for_class(
         find_project().exercises, submitted, isolation, QUESTIONS
     ):
         typer.echo(printable(student, 100))
-        found[student] = asked
-    without = [student for student, asked in found.items() if not asked]
+        if asked:
+            written[student] = asked
+        else:
+            without.append(student)
     if without:
         why = "no exercise of theirs passes its public checks"
         typer.echo(f"note: no questions for {printable(named(without), 1000)}: {why}")
-    written = {student: asked for student, asked in found.items() if asked}
     if written:
         write_questions(written, out)
         count = plural(sum(map(len, written.values())), "question")

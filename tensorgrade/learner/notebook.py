@@ -26,7 +26,6 @@ from .pictures import find_shell
 
 TEMPLATE = pages_in(Path(__file__).parent).get_template("card.html")
 CHECKS = "checks.zip"
-UNPACKED: list[tempfile.TemporaryDirectory] = []
 NOT_RUN = "No cell that has run defines {}: run the one with your answer first, then this one."
 NO_NOTEBOOK = "check(…) looks at a notebook's cells; for a file run `pytest exercises/`"
 
@@ -129,7 +128,8 @@ def find_exercises(start: Path | None = None) -> Path:
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         if (folder / CHECKS).is_file():
-            return unpacked(folder / CHECKS, (folder / CHECKS).stat().st_mtime_ns)
+            changed = (folder / CHECKS).stat().st_mtime_ns
+            return Path(unpacked(folder / CHECKS, changed).name, "exercises")
         if (folder / "exercises" / "course.json").is_file():
             return folder / "exercises"
     raise CourseError(
@@ -138,12 +138,11 @@ def find_exercises(start: Path | None = None) -> Path:
 
 
 @functools.cache
-def unpacked(archive: Path, changed: int) -> Path:
+def unpacked(archive: Path, changed: int) -> tempfile.TemporaryDirectory:
     """Unpack a zip file into a folder that is deleted when Python exits.
 
     changed: the time when the zip file was last written; a newer file is unpacked again.
     """
     folder = tempfile.TemporaryDirectory(prefix="checks-")
-    UNPACKED.append(folder)
     zipfile.ZipFile(archive).extractall(folder.name)
-    return Path(folder.name) / "exercises"
+    return folder

@@ -72,6 +72,16 @@ def earned(checks: list[CheckResult]) -> float:
     return round(sum(check.earned for check in checks), 6)
 
 
+# Why points differ from those of the passed checks.
+REASONS = {
+    Rule.MISTAKE: "known mistake",
+    Rule.FORBIDDEN: "a forbidden call",
+    Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",
+    Rule.EARLIER: "only an earlier exercise is wrong",
+    Rule.REPAIR: "checks that the given code passes earn nothing",
+}
+
+
 def how_earned(checks: list[CheckResult], most: float) -> str:
     """Return how the points of an exercise came about. most: the exercise's points.
 
@@ -81,45 +91,26 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     '1 of 1 check passed'
     """
     answers = [check for check in checks if not check.of_size]
-    passed = sum(check.passed for check in answers)
-    parts = [f"{passed} of {plural(len(answers), 'check')} passed"]
-    if passed < len(answers) and (reason := other_rule(answers)):
-        costs = most - earned(answers)
-        parts.append(f"{reason}: {lost(costs)}" if costs else reason)
+    failed = [check for check in answers if not check.passed]
+    costs = most - earned(answers)
+    lost = f": −{in_tenths(costs)}" if costs else ""
+    told = [f"{len(answers) - len(failed)} of {plural(len(answers), 'check')} passed"]
+    if failed and (reason := reason_in(answers)):
+        told.append(f"{reason}{lost}")
     if any(check.of_size and not check.passed for check in checks):
-        parts.append(f"more changed than needed: {lost(most - earned(answers))}")
-    return "; ".join(parts)
+        told.append(f"more changed than needed{lost}")
+    return "; ".join(told)
 
 
-# Why points differ from those of the passed checks. A mistake is counted, so it is not listed.
-RULES = {
-    Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",
-    Rule.FORBIDDEN: "a forbidden call",
-    Rule.EARLIER: "only an earlier exercise is wrong",
-    Rule.REPAIR: "checks that the given code passes earn nothing",
-}
-
-
-def other_rule(answers: list[CheckResult]) -> str:
+def reason_in(answers: list[CheckResult]) -> str:
     """Return the reason if failed checks do not cost exactly their own points; else "".
 
-    It names the forbidden call and its line, if both are known.
+    It names the forbidden call and its line, if they are known.
     """
-    rules = {check.rule for check in answers if check.rule}
-    findings = [check.finding for check in answers if check.finding]
-    if Rule.MISTAKE in rules:
-        several = any(len(one.mistakes) > 1 for one in findings)
-        return "known mistakes" if several else "known mistake"
-    for one in findings if Rule.FORBIDDEN in rules else ():
-        if one.diagnosis.call and one.line:
-            return f"a forbidden call ({one.diagnosis.call}, {one.place(one.line)})"
-    return next((words for rule, words in RULES.items() if rule in rules), "")
-
-
-def lost(points: float) -> str:
-    """Return points that are lost, such as `−2.5`.
-
-    >>> lost(2.5), lost(0.0)
-    ('−2.5', '−0')
-    """
-    return f"−{in_tenths(points)}"
+    rules = {check.rule for check in answers}
+    rule = next((one for one in REASONS if one in rules), None)
+    for finding in (check.finding for check in answers if rule == Rule.FORBIDDEN):
+        if finding and finding.diagnosis.call and finding.diagnosis.line:
+            place = finding.place(finding.diagnosis.line)
+            return f"a forbidden call ({finding.diagnosis.call}, {place})"
+    return REASONS[rule] if rule else ""

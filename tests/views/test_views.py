@@ -139,7 +139,7 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
         "The values are wrong.",
         "exercises/ch1.py:12",
         "",
-        "At [0, 0]: expected 0.000, yours 1.00.",
+        "At [0, 0]: expected 0, yours 1.",
     ]
     assert "5 more of 9 entries differ." in text and not DRAWN & set(text)
     hidden = Diagnosis(Kind.VALUES, "it differs", actual=torch.full((2, 2), 0.125))
