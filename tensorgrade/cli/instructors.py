@@ -166,12 +166,20 @@ def collect(
         raise typer.Exit(1)
 
 
+EARLIER_FORMATS = {
+    ("html", "csv"): "pages",
+    ("html", "moodle"): "feedback",
+    ("xlsx", "csv"): "xlsx",
+}
+
+
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Graded,
     form: Annotated[
         str, typer.Option("--format", help="csv, xlsx, moodle, canvas, pages or feedback.")
     ] = "csv",
+    to: Annotated[str, typer.Option(hidden=True)] = "",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Roster = None,
     overwrite: Annotated[
@@ -194,6 +202,7 @@ def export(
     from ..project import find_project
 
     course, listed = find_project().course, read_roster(roster)
+    form = EARLIER_FORMATS.get((to, form), form)
     files, notes = write_export(
         out, course, form, listed, chapter, overwrite, partial, section, column, lessons
     )
