@@ -55,7 +55,11 @@ scaled_by_dimension_1 40%: The scale comes from dimension 1, which is the width 
 
 softmax_over_columns 40%: The softmax runs over the wrong axis: columns sum to 1 and rows do not.
   Each query should distribute its attention over the tokens that it looks at.
-    / d_k**0.5, dim=-1) -> / d_k**0.5, dim=-2)
+    d_k = keys.shape[-1] -> d_k = keys.shape[-1]
+    , dim=-1) -> , dim=-2)
+    or
+    masked_scores = -> masked_scores =
+    , dim=-1) -> , dim=-2)
     or
     inputs @ inputs.T -> inputs @ inputs.T
     , dim=-1) -> , dim=-2)
@@ -67,7 +71,8 @@ exponentials_for_softmax: The exponentials of the scores are used as weights wit
     , dim=-1) -> )
 softmax_over_dimension_1 40%: The softmax runs over dimension 1, which is the keys' dimension only
   if there is no batch. Counted from the end, the keys are always in the same place.
-    attn_scores / d_k**0.5, dim=-1) -> attn_scores / d_k**0.5, dim=1)
+    d_k = keys.shape[-1] -> d_k = keys.shape[-1]
+    , dim=-1) -> , dim=1)
 softmax_over_dimension_0: The softmax runs over dimension 0. It should run over the keys, which are
   in the last dimension, with a batch and without one.
     queries @ keys.transpose(-2, -1) -> queries @ keys.transpose(-2, -1)
@@ -90,7 +95,8 @@ divided_by_sum: The scores are divided by their sum without an exponential. Weig
     torch.softmax(attn_scores, dim=-1) -> attn_scores / attn_scores.sum(dim=-1, keepdim=True)
 softmax_over_batch 40%: The softmax runs over the batch, so independent texts share one
   distribution.
-    attn_scores / d_k**0.5, dim=-1) -> attn_scores / d_k**0.5, dim=0)
+    d_k = keys.shape[-1] -> d_k = keys.shape[-1]
+    , dim=-1) -> , dim=0)
 detached_weights: No gradient flows back through the weights (detach, no_grad, .data or a new
   tensor), so nothing before them can learn.
     torch.softmax( -> torch.softmax(
@@ -509,7 +515,10 @@ log_softmax: The result contains the logarithms of the weights, not the weights.
 exponential_of_negative: The sign is reversed: the smallest score gets the largest weight.
     torch.exp( -> torch.exp(-
 softmax_detached: No gradient flows back through the result.
-    exponentials / exponentials.sum( -> exponentials.detach() / exponentials.detach().sum(
+    exponentials / exponentials.sum() -> (exponentials / exponentials.sum()).detach()
+    or
+    - exponentials / exponentials.sum(dim=dim, keepdim=True)
+    + (exponentials / exponentials.sum(dim=dim, keepdim=True)).detach()
 library_softmax 10%: It calls torch's own softmax or a related function (log_softmax,
   logsumexp); the exercise is to write it yourself.
     exponentials / exponentials.sum() -> torch.softmax(x, dim=0)

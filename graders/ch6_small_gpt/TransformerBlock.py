@@ -229,5 +229,10 @@ normed_input_added_to_attention 40%: The normalised x is added to the result of 
     x + self.dropout(self.attention( -> self.norm1(x) + self.dropout(self.attention(
 normed_input_added_to_feed_forward 40%: The normalised x is added to the result of the feed-forward
   part. Add x from before the norm instead.
-    x + self.dropout(self.feed_forward( -> self.norm2(x) + self.dropout(self.feed_forward(
+    self.norm2(x) -> x
+    - ))
+    - x = x +
+    + ))
+    + x = self.norm2(x)
+    + x = x +
 """
