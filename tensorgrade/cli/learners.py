@@ -57,8 +57,9 @@ def read(
     from ..views.lessons import write_lessons
     from ..views.words import path_here
 
+    out = tests.parent / "lessons.html"
     with Checker(tests, own) as checker:
-        out = write_lessons(checker.course, tests.parent, checker.check_changed(), own)
+        write_lessons(out, checker.course, tests.parent, checker.check_all(), own)
     typer.echo(path_here(out))
     if show:
         webbrowser.open(out.resolve().as_uri())

@@ -47,7 +47,8 @@ def read_live(tests: Path, folder: Path, show: bool) -> None:
     try:
         with Checker(tests, folder) as checker:  # before the server's threads: it forks
             for version in count(1):
-                results |= checker.check_changed()
+                for chapter in checker.changed():
+                    results |= checker.check(chapter)
                 page = lessons_page(checker.course, tests.parent, results, folder, version)
                 pages |= {"/": page, "/version": str(version)}
                 if server is None:

@@ -4,7 +4,6 @@ An imprint contains too little to reveal an answer. It is the same on every plat
 details in which correct answers may differ.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -103,20 +102,27 @@ def brief(value: object) -> str:
 
 def changed_inputs(seen: Observation) -> list[str]:
     """Return a text for each call that changed inputs in place."""
-    changed = ((name, facts.get("changed")) for name, facts in sorted(seen.facts.items()))
-    return [f"{name} changes {inputs}" for name, inputs in changed if inputs]
+    return [
+        f"{name} changes {changes(facts)}"
+        for name, facts in sorted(seen.facts.items())
+        if changes(facts)
+    ]
 
 
-def equals_an_input(inputs: Iterable[torch.Tensor], result: torch.Tensor) -> bool:
-    """Return True if a result equals one of these arguments and weights up to rounding.
+def changes(facts: dict) -> list:
+    return facts.get("changed") or []
+
+
+def equals_an_input(case: Case, result: torch.Tensor) -> bool:
+    """Return True if a result equals a tensor of the case (an argument or a weight) up to rounding.
 
     For example, weights divided by their own sum, which is 1, are the same weights, although the
     last digit may be rounded differently.
     """
     return any(
-        one.shape == result.shape
-        and torch.allclose(one.double(), result.double(), rtol=1e-6, atol=0)
-        for one in inputs
+        passed.shape == result.shape
+        and torch.allclose(passed.double(), result.double(), rtol=1e-6, atol=0)
+        for passed in case.tensors.values()
     )
 
 
