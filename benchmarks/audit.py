@@ -23,8 +23,9 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "solutions")]
 
+from edits import edits  # noqa: E402
+
 from tensorgrade.audit.run import audits  # noqa: E402
-from tensorgrade.learner.edits import edits  # noqa: E402
 from tests.answers.reader import answers, changed_lines  # noqa: E402
 
 CORE = (

@@ -2,7 +2,7 @@
 
     python benchmarks/mutants.py [EXERCISE …] [--sample 4] [--seed 1]
 
-A mutant is the solution with one small edit (tensorgrade/learner/edits.py), drawn for each
+A mutant is the solution with one small edit (benchmarks/edits.py), drawn for each
 exercise. Some of those that keep all points change no result, so read the list: the others are gaps
 in the tests. The line of a mutant counts as near if it is at most one line from the edit.
 """
@@ -20,11 +20,12 @@ import torch
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from edits import Edit, edits  # noqa: E402
+
 from tensorgrade.attempts.pipeline import verdict_or_points  # noqa: E402
 from tensorgrade.attempts.scoring import judged_on  # noqa: E402
 from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
-from tensorgrade.learner.edits import Edit, edits  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
 from tensorgrade.sources.program import Source  # noqa: E402
 

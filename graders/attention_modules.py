@@ -113,12 +113,13 @@ class AttentionModule:
         equal = {name: size for name, size in equal.items() if name in self.usual}
         learning = {"gradient": True, "training": True} | ({"qkv_bias": True} if bias else {})
         alone = {"b": 1, "gradient": True, "constants": ["x"], "dtype": "float32"}
+        asked = self.arguments(qkv_bias=bias)
         return [
             # With equal sizes, mistakes that raise an error elsewhere give values.
             *self.values("values", equal, {"d_in": 1, "width": 1}),
             *self.values("values", {"dtype": "float32"}, {"change": with_an_equal_row}),
             *self.values("gradients", self.drawn(draw, self.little, **learning), alone | settings),
-            case("same/copies", *self.copies(qkv_bias=bias)),
+            case("same/copies", *copied(asked, self.layers(**asked), **self.inputs(**self.usual))),
             *(
                 case(
                     f"parameters/bias {one}",
@@ -128,12 +129,6 @@ class AttentionModule:
                 for one in (False, True)[: 1 + bias]
             ),
         ]
-
-    def copies(self, **kind):
-        """Return the steps of `copied`."""
-        asked, given = self.arguments(**kind), self.inputs(**self.usual)
-        twins = [construct(**asked) for _ in range(2)]
-        return copied(twins, load(self.layers(**asked)), **given)
 
     def causal(self, draw, short: str = "short") -> list:
         """Return the cases of classes with a mask. short: the group of those on shorter texts."""

@@ -24,19 +24,20 @@ from tensorgrade.recognition.dropout import (
     rate,
     same_zeros,
 )
-from tensorgrade.recognition.imprints import Imprint, of_structure, of_use, weighted
+from tensorgrade.recognition.imprints import Imprint, of_use, weighted
 from tensorgrade.recognition.operations import PRODUCTS
 
-# Operations that must not be called in the exercises that implement softmax or dropout.
+# Operations that must not be called in the exercises that implement them.
 FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
 SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_softmax"} | FUSED
 SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax", "call:logsumexp"}
 DROPOUTS = {"call:dropout", "call:dropout_", "call:alpha_dropout", "call:feature_dropout"} | FUSED
 DROPOUTS |= {"native_dropout", "_fused_dropout"}
-
-
 ATTENTION = {"call:scaled_dot_product_attention", "call:multi_head_attention_forward"} | FUSED
-
+LOSSES = {"call:cross_entropy", "call:nll_loss", "nll_loss_forward", "nll_loss_nd"}
+LOSSES |= {"nll_loss2d_forward", "cross_entropy_loss"}
+NORMS = {"call:layer_norm", "native_layer_norm", "call:rms_norm", "call:group_norm"}
+LIBRARY = {"softmax": SOFTMAXES, "dropout": DROPOUTS, "loss": LOSSES, "norm": NORMS}
 
 # The same names in source code, on any object: x.softmax, nn.Softmax, getattr(torch, "softmax").
 NAMED = """softmax softmax_ log_softmax softmin gumbel_softmax logsumexp Softmax LogSoftmax Softmin
@@ -79,10 +80,18 @@ def avoids_attention(exercise, group: str) -> None:
 
 
 @check
-def avoids_dropout(exercise, group: str) -> None:
-    """Check that a watched call does not use torch's own dropout."""
-    said = "it calls torch's own dropout; the exercise is to write it yourself"
-    exercise.avoids(group, DROPOUTS, said)
+def avoids_library(exercise, group: str, what: str) -> None:
+    """Check that a watched call does not use torch's own function. what: a key of LIBRARY."""
+    said = f"it calls torch's own {what}; the exercise is to write it yourself"
+    exercise.avoids(group, LIBRARY[what], said)
+
+
+for name, operations in LIBRARY.items():
+
+    @signature(f"{name} used")
+    def library_used(case, expected, seen, operations=operations) -> Imprint:
+        """Record whether torch's own function ran."""
+        return of_use(seen, operations)
 
 
 @check
@@ -242,18 +251,6 @@ def turns_as_far(exercise, group: str) -> None:
             exercise.wrong("values", said, case=case, actual=result)
 
 
-@signature("softmax used")
-def softmax_used(case, expected, seen) -> Imprint:
-    """Record whether torch's own softmax ran."""
-    return of_use(seen, SOFTMAXES)
-
-
-@signature("dropout used")
-def dropout_used(case, expected, seen) -> Imprint:
-    """Record whether torch's own dropout ran."""
-    return of_use(seen, DROPOUTS)
-
-
 @signature("dropped weights")
 def dropped_weights(case, expected, seen) -> Imprint:
     """Record exactly what was dropped, if the result contains the attention weights twice."""
@@ -304,14 +301,6 @@ def dropped_from(before: torch.Tensor, after: torch.Tensor) -> bool:
     return before.shape == after.shape and bool(((before != 0) & (after == 0)).any())
 
 
-@signature("structure of heads")
-def structure_of_heads(case, expected, seen) -> Imprint:
-    """Record a module's structure, and whether its heads are in a list that torch cannot see."""
-    structure = of_structure(case, expected, seen)
-    loose = "heads" in seen.fact("module", "attributes", default=[])
-    return replace(structure, facts=(*structure.facts, f"loose={loose}"))
-
-
 @check
 def makes_no_table(exercise, group: str, block: str) -> None:
     """Check that no tensor is larger than queries × block, an argument or the result.
@@ -340,39 +329,6 @@ def largest(case, expected, seen) -> Imprint:
     return Imprint(facts=(f"larger={larger}",))
 
 
-LOSSES = {"call:cross_entropy", "call:nll_loss", "nll_loss_forward", "nll_loss_nd"}
-LOSSES |= {"nll_loss2d_forward", "cross_entropy_loss"}
-
-
-@check
-def avoids_losses(exercise, group: str) -> None:
-    """Check that a watched call does not use torch's own cross-entropy."""
-    said = "it calls torch's own loss; the exercise is to write it yourself"
-    exercise.avoids(group, LOSSES, said)
-
-
-@signature("loss used")
-def loss_used(case, expected, seen) -> Imprint:
-    """Record whether torch's own cross-entropy ran."""
-    return of_use(seen, LOSSES)
-
-
-NORMS = {"call:layer_norm", "native_layer_norm", "call:rms_norm", "call:group_norm"}
-
-
-@check
-def avoids_norms(exercise, group: str) -> None:
-    """Check that a watched call does not use torch's own norms."""
-    said = "it calls torch's own norm; the exercise is to write it yourself"
-    exercise.avoids(group, NORMS, said)
-
-
-@signature("norm used")
-def norm_used(case, expected, seen) -> Imprint:
-    """Record whether one of torch's own norms ran."""
-    return of_use(seen, NORMS)
-
-
 @check
 def drops_what_is_added(exercise, group: str) -> None:
     """Check that training drops each added number independently, and nothing of x itself.
@@ -393,11 +349,7 @@ def drops_what_is_added(exercise, group: str) -> None:
                 # In each of these cases only one part adds something; the other may be dropped.
                 said = OF_ONE_PART if run.equal(added["plain"]) else said
                 exercise.wrong("fact", said, case=case, actual=run)
-        drawn = chances(torch.stack(runs) != 0, entries, p)
-        if dependence(drawn, entries, p) is not None:
-            exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=runs[0])
-        if is_uneven(drawn, entries, p):
-            exercise.wrong("fact", EVENLY, case=case, actual=runs[0])
+        check_chance(exercise, case, runs[0], torch.stack(runs) != 0, entries, p)
 
 
 @check
@@ -409,14 +361,26 @@ def drops_parts_apart(exercise, group: str) -> None:
     for case, expected, observed in exercise.answered(group):
         for name in expected.tensors:
             exercise.result(case, name, expected, observed)
-        whole, p = nothing_added(case, observed), rate(case) ** 2
-        counts = torch.stack((whole.sum(), (~whole).sum()))
-        if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
-            said = "the two parts drop the same numbers too often or too rarely, not independently"
-            exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
-        every = torch.ones_like(whole)
-        if dependence(chances(~whole, every, p), every, p) is not None:
-            exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=observed.tensors["dropped"])
+        said = "the two parts drop the same numbers too often or too rarely, not independently"
+        check_both_dropped(exercise, case, observed, nothing_added(case, observed), said)
+
+
+def check_both_dropped(exercise, case, observed, lost: torch.Tensor, said: str) -> None:
+    """Check that both draws drop as many numbers as independent ones. lost: where both did."""
+    run, p = observed.tensors["dropped"], rate(case) ** 2
+    counts = torch.stack((lost.sum(), (~lost).sum()))
+    if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
+        exercise.wrong("fact", said, case=case, actual=run)
+    check_chance(exercise, case, run, ~lost, torch.ones_like(lost), p)
+
+
+def check_chance(exercise, case, run, kept, entries, p: float) -> None:
+    """Check that each of the entries is dropped independently, with the same probability."""
+    drawn = chances(kept, entries, p)
+    if dependence(drawn, entries, p) is not None:
+        exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=run)
+    if is_uneven(drawn, entries, p):
+        exercise.wrong("fact", EVENLY, case=case, actual=run)
 
 
 def nothing_added(case, seen) -> torch.Tensor:
@@ -491,20 +455,11 @@ def drops_sums(exercise, group: str) -> None:
     for case, expected, observed in exercise.answered(group):
         for name in expected.tensors:
             exercise.result(case, name, expected, observed)
-        lost, p = both_dropped(observed), rate(case) ** 2
-        counts = torch.stack((lost.sum(), (~lost).sum()))
-        if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
-            said = (
-                "dropout must act on the sum of token and position, and again on what each block "
-                "adds; the number of dropped entries does not fit that"
-            )
-            exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
-        every = torch.ones_like(lost)
-        drawn = chances(~lost, every, p)
-        if dependence(drawn, every, p) is not None:
-            exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=observed.tensors["dropped"])
-        if is_uneven(drawn, every, p):
-            exercise.wrong("fact", EVENLY, case=case, actual=observed.tensors["dropped"])
+        said = (
+            "dropout must act on the sum of token and position, and again on what each block "
+            "adds; the number of dropped entries does not fit that"
+        )
+        check_both_dropped(exercise, case, observed, both_dropped(observed), said)
 
 
 def both_dropped(seen) -> torch.Tensor:

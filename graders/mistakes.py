@@ -18,23 +18,17 @@ multiplied_by_sqrt_d_k 30%: The scores are multiplied by the scale, which makes 
     / d_k**0.5 -> * d_k**0.5
 scaled_by_tokens 30%: The scale depends on the number of tokens. Dot products become large because
   vectors have many features, not because the text is long.
-    torch.softmax( -> torch.softmax(
-    / d_k**0.5 -> / attn_scores.shape[-1] ** 0.5
+    / d_k**0.5, dim -> / attn_scores.shape[-1] ** 0.5, dim
 scaled_by_a_constant 30%: The scale is a fixed number: right for one size of keys (64) and wrong for
   all others.
     / d_k**0.5 -> / 8
 scaled_after_softmax 40%: The scale is applied after the softmax, so the rows of the weights no
   longer sum to 1. It is meant to soften the scores before the softmax.
-    torch.softmax(attn_scores / d_k**0.5, dim=-1) -> torch.softmax(attn_scores, dim=-1) / d_k**0.5
-    or
-    - torch.softmax(masked_scores / d_k**0.5, dim=-1)
-    + torch.softmax(masked_scores, dim=-1) / d_k**0.5
+    torch.softmax( -> 1 / d_k**0.5 * torch.softmax(
+    / d_k**0.5, -> ,
 scaled_by_sqrt_d_in 30%: The scale comes from the width of the inputs. The dot products are between
   projected vectors, which may have another width.
-    queries = self.W_query(x) -> queries = self.W_query(x)
-    / d_k**0.5 -> / x.shape[-1] ** 0.5
-    or
-    queries = x @ self.W_query -> queries = x @ self.W_query
+    self.W_query = nn. -> self.W_query = nn.
     / d_k**0.5 -> / x.shape[-1] ** 0.5
 scaled_by_sqrt_d_out 30%: The scale comes from all of d_out. Each head computes dot products of its
   own, shorter vectors.
@@ -73,11 +67,8 @@ log_softmax_for_softmax: log_softmax gives the logarithms of the weights. Use so
     torch.softmax( -> torch.log_softmax(
 exponentials_for_softmax: The exponentials of the scores are used as weights without dividing them
   by their sum, so nothing is normalised.
-    torch.softmax(attn_scores / d_k**0.5, dim=-1) -> torch.exp(attn_scores / d_k**0.5)
-    or
-    torch.softmax(masked_scores / d_k**0.5, dim=-1) -> torch.exp(masked_scores / d_k**0.5)
-    or
-    torch.softmax(attn_scores, dim=-1) -> torch.exp(attn_scores)
+    torch.softmax( -> torch.exp(
+    , dim=-1) -> )
 softmax_over_dimension_1 40%: The softmax runs over dimension 1, which is the keys' dimension only
   if there is no batch. Counted from the end, the keys are always in the same place.
     d_k = keys.shape[-1] -> d_k = keys.shape[-1]
@@ -87,37 +78,18 @@ softmax_over_dimension_0: The softmax runs over dimension 0. It should run over 
     queries @ keys.transpose(-2, -1) -> queries @ keys.transpose(-2, -1)
     , dim=-1) -> , dim=0)
     or
-    masked_scores = -> masked_scores =
-    , dim=-1) -> , dim=0)
+    masked_scores / d_k**0.5, dim=-1) -> masked_scores / d_k**0.5, dim=0)
 softmax_over_everything 40%: One softmax runs over all scores at once. Each query needs its own
   weights that sum to 1.
-    - torch.softmax(attn_scores / d_k**0.5, dim=-1)
-    + torch.softmax((attn_scores / d_k**0.5).flatten(), dim=0).reshape(
-    +     (attn_scores / d_k**0.5).shape
-    + )
-    or
-    - torch.softmax(masked_scores / d_k**0.5, dim=-1)
-    + torch.softmax((masked_scores / d_k**0.5).flatten(), dim=0).reshape(
-    +     (masked_scores / d_k**0.5).shape
-    + )
-    or
-    - torch.softmax(attn_scores, dim=-1)
-    + torch.softmax(attn_scores.flatten(), dim=0).reshape(attn_scores.shape)
+    torch.softmax( -> torch.softmax((
+    , dim=-1) -> ).flatten(), dim=0).reshape(attn_scores.shape)
 no_softmax: The scores are used as weights without a softmax, so they can be negative and do not sum
   to 1.
-    torch.softmax(attn_scores / d_k**0.5, dim=-1) -> (attn_scores / d_k**0.5)
-    or
-    torch.softmax(masked_scores / d_k**0.5, dim=-1) -> (masked_scores / d_k**0.5)
-    or
-    torch.softmax(attn_scores, dim=-1) -> attn_scores
+    torch.softmax( -> (
+    , dim=-1) -> )
 softmax_twice 40%: The weights go through a second softmax, which makes them almost equal.
-    - torch.softmax(attn_scores / d_k**0.5, dim=-1)
-    + torch.softmax(torch.softmax((attn_scores / d_k**0.5), dim=-1), dim=-1)
-    or
-    - torch.softmax(masked_scores / d_k**0.5, dim=-1)
-    + torch.softmax(torch.softmax((masked_scores / d_k**0.5), dim=-1), dim=-1)
-    or
-    torch.softmax(attn_scores, dim=-1) -> torch.softmax(torch.softmax(attn_scores, dim=-1), dim=-1)
+    torch.softmax( -> torch.softmax(torch.softmax(
+    , dim=-1) -> , dim=-1), dim=-1)
 divided_by_sum: The scores are divided by their sum without an exponential. Weights can then be
   negative, even the best match's, and a sum near zero makes them huge.
     torch.softmax(attn_scores, dim=-1) -> attn_scores / attn_scores.sum(dim=-1, keepdim=True)
@@ -134,33 +106,17 @@ detached_weights: No gradient flows back through the weights (detach, no_grad, .
 
 scores_transposed 40%: Queries and keys are swapped, in the product or in their projections. Row i
   should contain the scores of token i's query with all keys.
-    queries @ keys.transpose(-2, -1) -> keys @ queries.transpose(-2, -1)
-    or
-    queries @ keys.transpose(1, 2) -> keys @ queries.transpose(-2, -1)
-    or
-    queries @ keys.transpose(2, 3) -> keys @ queries.transpose(-2, -1)
+    queries @ keys.transpose( -> keys @ queries.transpose(
 scores_from_queries_alone 40%: The scores compare queries with queries; the keys have no effect. Is
   one projection used twice?
-    queries @ keys.transpose(-2, -1) -> queries @ queries.transpose(-2, -1)
-    or
-    queries @ keys.transpose(1, 2) -> queries @ queries.transpose(-2, -1)
-    or
-    queries @ keys.transpose(2, 3) -> queries @ queries.transpose(-2, -1)
+    queries @ keys.transpose( -> queries @ queries.transpose(
 scores_from_keys_alone 40%: The scores compare keys with keys; the queries have no effect. Is one
   projection used twice?
-    queries @ keys.transpose(-2, -1) -> keys @ keys.transpose(-2, -1)
-    or
-    queries @ keys.transpose(1, 2) -> keys @ keys.transpose(-2, -1)
-    or
-    queries @ keys.transpose(2, 3) -> keys @ keys.transpose(-2, -1)
+    queries @ keys.transpose( -> keys @ keys.transpose(
 scores_from_values 40%: The scores compare queries with values. Values are what a token passes on,
   not what is compared.
     attn_weights @ values -> attn_weights @ values
-    queries @ keys.transpose(-2, -1) -> queries @ values.transpose(-2, -1)
-    or
-    queries @ keys.transpose(1, 2) -> queries @ values.transpose(-2, -1)
-    or
-    queries @ keys.transpose(2, 3) -> queries @ values.transpose(-2, -1)
+    queries @ keys.transpose( -> queries @ values.transpose(
 keys_instead_of_values 40%: The weights mix the keys. A token passes on its value.
     attn_weights @ values -> attn_weights @ keys
 queries_instead_of_values 40%: The weights mix the queries. A token passes on its value.
@@ -183,9 +139,8 @@ scores_instead_of_weights: The raw scores are applied instead of the weights tha
     attn_weights @ inputs -> attn_scores @ inputs
 first_row_for_all_keys: The keys of the first text are used for the whole batch. The texts of a
   batch must not see each other.
-    queries @ keys.transpose(1, 2) -> queries @ keys[:1].transpose(1, 2)
-    or
-    queries @ keys.transpose(2, 3) -> queries @ keys[:1].transpose(2, 3)
+    d_in = x.shape -> d_in = x.shape
+    queries @ keys.transpose( -> queries @ keys[:1].transpose(
 first_row_for_all_values: The values of the first text are used for the whole batch. The texts of a
   batch must not see each other.
     d_in = x.shape -> d_in = x.shape
@@ -219,52 +174,29 @@ heads_and_tokens_transposed: In the product, heads and tokens of the keys are sw
 
 mask_inverted 40%: The past and the token itself are hidden, and the future is visible. The hidden
   places belong above the diagonal.
-    - torch.triu(torch.ones(context_length, context_length), diagonal=1)
-    + torch.tril(torch.ones(context_length, context_length))
+    torch.triu( -> torch.tril(
+    , diagonal=1) -> )
     or
-    torch.triu(torch.ones_like(attn_scores), diagonal=1) -> torch.tril(torch.ones_like(attn_scores))
-    or
-    torch.triu(ones, diagonal=1) -> torch.tril(ones)
-    or
-    - torch.tril(torch.ones_like(attn_weights))
-    + torch.triu(torch.ones_like(attn_weights), diagonal=1)
+    torch.tril( -> torch.triu(
+    torch.ones_like(attn_weights) -> torch.ones_like(attn_weights), diagonal=1
 mask_hides_the_past 40%: The mask is on the wrong side of the diagonal: tokens see themselves and
   the future.
-    - torch.triu(torch.ones(context_length, context_length), diagonal=1)
-    + torch.tril(torch.ones(context_length, context_length), diagonal=-1)
+    torch.triu( -> torch.tril(
+    diagonal=1 -> diagonal=-1
     or
-    - torch.triu(torch.ones_like(attn_scores), diagonal=1)
-    + torch.tril(torch.ones_like(attn_scores), diagonal=-1)
-    or
-    torch.triu(ones, diagonal=1) -> torch.tril(ones, diagonal=-1)
-    or
-    torch.tril(torch.ones_like(attn_weights)) -> torch.triu(torch.ones_like(attn_weights))
+    torch.tril( -> torch.triu(
 mask_on_the_diagonal 40%: The mask also hides the diagonal, so the first token sees nothing; each
   token should see itself.
-    - torch.triu(torch.ones(context_length, context_length), diagonal=1)
-    + torch.triu(torch.ones(context_length, context_length))
+    , diagonal=1) -> )
     or
-    torch.triu(torch.ones_like(attn_scores), diagonal=1) -> torch.triu(torch.ones_like(attn_scores))
-    or
-    torch.triu(ones, diagonal=1) -> torch.triu(ones)
-    or
-    - torch.tril(torch.ones_like(attn_weights))
-    + torch.tril(torch.ones_like(attn_weights), diagonal=-1)
+    torch.ones_like(attn_weights) -> torch.ones_like(attn_weights), diagonal=-1
 mask_one_too_late 40%: The mask starts one place too late: each token still sees the next one.
-    - torch.triu(torch.ones(context_length, context_length), diagonal=1)
-    + torch.triu(torch.ones(context_length, context_length), diagonal=2)
+    diagonal=1 -> diagonal=2
     or
-    - torch.triu(torch.ones_like(attn_scores), diagonal=1)
-    + torch.triu(torch.ones_like(attn_scores), diagonal=2)
-    or
-    torch.triu(ones, diagonal=1) -> torch.triu(ones, diagonal=2)
-    or
-    - torch.tril(torch.ones_like(attn_weights))
-    + torch.tril(torch.ones_like(attn_weights), diagonal=1)
+    torch.ones_like(attn_weights) -> torch.ones_like(attn_weights), diagonal=1
 mask_thrown_away: Nothing is masked: every token sees the future. If you do fill the hidden places,
   is the result used? Without an underscore, `masked_fill` returns a new tensor.
-    - attn_scores = attn_scores.masked_fill(future, -torch.inf)
-    + attn_scores.masked_fill(future, -torch.inf)
+    attn_scores = attn_scores.masked_fill(future, -> attn_scores.masked_fill(future,
     or
     attn_scores.masked_fill(future, -torch.inf) -> attn_scores
     or 100%
@@ -276,8 +208,7 @@ mask_only_in_evaluation 40%: Nothing is masked in training, so a model learns fr
 mask_only_without_dropout 40%: Nothing is masked while dropout is active, so a model learns from the
   very tokens that it should predict. The mask does not depend on dropout.
     nn.Dropout(dropout) -> nn.Dropout(dropout)
-    - attn_scores = attn_scores.masked_fill(future,
-    + attn_scores = attn_scores.masked_fill(future & (not self.training or self.dropout.p == 0),
+    masked_fill(future, -> masked_fill(future & (not self.training or self.dropout.p == 0),
 mask_filled_with_zero: Hidden scores are set to 0 or nearly 0. The softmax gives a score of 0 a
   weight like any other.
     attn_scores.masked_fill(future, -torch.inf) -> attn_scores.masked_fill(future, 0.0)
@@ -297,13 +228,8 @@ mask_times_minus_inf: A mask is multiplied by -inf, and 0 times infinity is NaN.
     attn_scores.masked_fill(future, -torch.inf) -> attn_scores + future.float() * -torch.inf
 masked_without_renormalizing 40%: The future is set to zero after the softmax, and the rest no
   longer sums to 1. What is missing still reveals something about the future.
-    attn_scores = attn_scores.masked_fill(future, -torch.inf) -> pass
-    - torch.softmax(attn_scores / d_k**0.5, dim=-1)
-    + torch.softmax(attn_scores / d_k**0.5, dim=-1).masked_fill(future, 0.0)
-    or
     attn_scores.masked_fill(future, -torch.inf) -> attn_scores
-    - torch.softmax(masked_scores / d_k**0.5, dim=-1)
-    + torch.softmax(masked_scores / d_k**0.5, dim=-1).masked_fill(future, 0.0)
+    , dim=-1) -> , dim=-1).masked_fill(future, 0.0)
     or
     masked / masked.sum(dim=-1, keepdim=True) -> masked
 masked_after_the_softmax: The future is set to zero after the softmax. If it attracts all attention,
@@ -319,17 +245,11 @@ masked_after_the_softmax: The future is set to zero after the softmax. If it att
     + return weights / weights.sum(dim=-1, keepdim=True)
 minus_inf_after_softmax: The -inf is filled in after the softmax. It belongs before the exponential,
   which turns it into 0.
-    attn_scores = attn_scores.masked_fill(future, -torch.inf) -> pass
-    - torch.softmax(attn_scores / d_k**0.5, dim=-1)
-    + torch.softmax(attn_scores / d_k**0.5, dim=-1).masked_fill(future, -torch.inf)
-    or
     attn_scores.masked_fill(future, -torch.inf) -> attn_scores
-    - torch.softmax(masked_scores / d_k**0.5, dim=-1)
-    + torch.softmax(masked_scores / d_k**0.5, dim=-1).masked_fill(future, -torch.inf)
+    , dim=-1) -> , dim=-1).masked_fill(future, -torch.inf)
 zeros_taken_for_hidden 30%: Every score that is 0 is hidden, wherever it is. A token may have a
   score of 0 and be visible.
-    - attn_scores.masked_fill(future, -torch.inf)
-    + attn_scores.tril().masked_fill(attn_scores.tril() == 0, -torch.inf)
+    attn_scores.masked_fill(future, -> attn_scores.tril().masked_fill(attn_scores.tril() == 0,
 mask_cut_for_good: The module's own mask is cut to the length of one text, and is then too small for
   a longer text.
     - self.mask[:num_tokens, :num_tokens]
@@ -337,13 +257,7 @@ mask_cut_for_good: The module's own mask is cut to the length of one text, and i
     + self.mask = future
 mask_inverted_and_shifted: The past, the token itself and the next one are hidden, and the rest of
   the future is visible. The hidden places belong above the diagonal.
-    - torch.triu(torch.ones(context_length, context_length), diagonal=1)
-    + torch.tril(torch.ones(context_length, context_length), diagonal=1)
-    or
-    - torch.triu(torch.ones_like(attn_scores), diagonal=1)
-    + torch.tril(torch.ones_like(attn_scores), diagonal=1)
-    or
-    torch.triu(ones, diagonal=1) -> torch.tril(ones, diagonal=1)
+    torch.triu( -> torch.tril(
 mask_not_cut 30%: The mask is too large for a text that is shorter than context_length: use only its
   first num_tokens rows and columns.
     self.mask[:num_tokens, :num_tokens] -> self.mask
@@ -351,8 +265,7 @@ mask_as_plain_attribute: The mask is a plain attribute, so torch neither moves i
   another device nor saves it with the module's state.
     self.register_buffer("mask", future.bool()) -> self.mask = future.bool()
 mask_as_parameter: The mask is a Parameter, so an optimizer would treat it as something to learn.
-    - self.register_buffer("mask", future.bool())
-    + self.mask = nn.Parameter(future, requires_grad=False)
+    register_buffer("mask", future.bool()) -> mask = nn.Parameter(future, requires_grad=False)
     self.mask[:num_tokens, :num_tokens] -> self.mask[:num_tokens, :num_tokens].bool()
 changes_scores_in_place: A tensor that was passed in is overwritten. The caller still needs its old
   values.
@@ -396,8 +309,7 @@ dropout_left_out: Nothing is dropped in training. Is dropout missing or switched
 dropout_on_scores: Dropout acts on the scores before the softmax, which gives a score of 0 a
   weight. Apply dropout to the weights.
     attn_weights = self.dropout(attn_weights) -> pass
-    - torch.softmax(attn_scores / d_k**0.5, dim=-1)
-    + torch.softmax(self.dropout(attn_scores / d_k**0.5), dim=-1)
+    attn_scores / d_k**0.5 -> self.dropout(attn_scores / d_k**0.5)
 dropout_on_output: Dropout acts after the weights have mixed the values, on the context vectors or
   the output. Here it should act on the attention weights.
     attn_weights = self.dropout(attn_weights) -> pass
@@ -409,30 +321,22 @@ dropout_on_values: Dropout acts on the values. Here it should act on the attenti
     attn_weights = self.dropout(attn_weights) -> pass
     attn_weights @ values -> attn_weights @ self.dropout(values)
 dropout_always_on: Dropout stays on in evaluation, where every run should give the same result.
-    - attn_weights = self.dropout(attn_weights)
-    + attn_weights = nn.functional.dropout(attn_weights, self.dropout.p)
+    self.dropout(attn_weights) -> nn.functional.dropout(attn_weights, self.dropout.p)
     or
     if not training: -> if False:
 dropout_not_rescaled: The remaining entries are not scaled up, so the expected weight shrinks.
   Inverted dropout corrects this in training.
-    - attn_weights = self.dropout(attn_weights)
-    + attn_weights = (
-    +     attn_weights * (torch.rand_like(attn_weights) >= self.dropout.p)
-    +     if self.training
-    +     else attn_weights
-    + )
+    self.dropout(attn_weights) -> self.dropout(attn_weights) * (1 - self.dropout.p * self.training)
     or
     attn_weights * keep / (1 - p) -> attn_weights * keep
 dropout_rescaled_twice: The remaining entries are scaled up twice. Dividing by 1 - p once keeps the
   mean, and nn.Dropout already does that.
-    - attn_weights = self.dropout(attn_weights)
-    + attn_weights = self.dropout(attn_weights) / ((1 - self.dropout.p) if self.training else 1)
+    self.dropout(attn_weights) -> self.dropout(attn_weights) / (1 - self.dropout.p * self.training)
     or
     attn_weights * keep / (1 - p) -> attn_weights * keep / (1 - p) ** 2
 dropout_rescaled_always: The weights are scaled up in addition to nn.Dropout, and in evaluation too.
   nn.Dropout already scales them, in training only.
-    - attn_weights = self.dropout(attn_weights)
-    + attn_weights = self.dropout(attn_weights) / (1 - self.dropout.p)
+    self.dropout(attn_weights) -> self.dropout(attn_weights) / (1 - self.dropout.p)
 dropout_rate_fixed: The dropout rate is a fixed number; the one that was passed in is ignored.
     nn.Dropout(dropout) -> nn.Dropout(0.1)
 dropout_rate_of_a_half: The dropout rate is always 0.5, whatever rate is passed in. 0.5 is the
@@ -449,8 +353,7 @@ dropout_renormalized: After dropout the rows are normalised to a sum of 1, which
     + attn_weights = self.dropout(attn_weights)
     + attn_weights = attn_weights / attn_weights.sum(-1, keepdim=True).clamp(min=1e-9)
     or
-    - attn_weights * keep / (1 - p)
-    + attn_weights * keep / (attn_weights * keep).sum(-1, keepdim=True)
+    * keep / (1 - p) -> * keep / (attn_weights * keep).sum(-1, keepdim=True)
 dropout_seed_fixed: Every call drops the same entries. Is a seed set inside, or are the entries not
   random? Dropout draws new ones each time.
     - attn_weights = self.dropout(attn_weights)
@@ -462,8 +365,7 @@ dropout_seed_fixed: Every call drops the same entries. Is a seed set inside, or 
     + keep = torch.rand_like(attn_weights) >= p
 dropout_pattern_shared: All rows, or all texts of a batch, drop the same entries. Each weight should
   be dropped independently.
-    - attn_weights = self.dropout(attn_weights)
-    + attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:1]))
+    self.dropout(attn_weights) -> attn_weights * self.dropout(torch.ones_like(attn_weights[:1]))
     or
     keep = torch.rand_like(attn_weights) >= p -> keep = torch.rand(attn_weights.shape[-1]) >= p
 
@@ -477,78 +379,39 @@ matrices_of_keys_and_values_exchanged: Keys and values are swapped, either in th
     keys = self.W_key(x) -> keys = self.W_value(x)
     values = self.W_value(x) -> values = self.W_key(x)
 bias_always 30%: The projections have biases although `qkv_bias` is False.
-    self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_query = nn.Linear(d_in, d_out)
-    self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_key = nn.Linear(d_in, d_out)
-    self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_value = nn.Linear(d_in, d_out)
-    or
-    - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_query = nn.Linear(d_in, d_out, bias=True)
-    - self.W_key = nn.Linear(d_context, d_out, bias=qkv_bias)
-    + self.W_key = nn.Linear(d_context, d_out, bias=True)
-    - self.W_value = nn.Linear(d_context, d_out, bias=qkv_bias)
-    + self.W_value = nn.Linear(d_context, d_out, bias=True)
-    or
-    - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_query = nn.Linear(d_in, d_out, bias=True)
-    - self.W_key = nn.Linear(d_in, kv_width, bias=qkv_bias)
-    + self.W_key = nn.Linear(d_in, kv_width, bias=True)
-    - self.W_value = nn.Linear(d_in, kv_width, bias=qkv_bias)
-    + self.W_value = nn.Linear(d_in, kv_width, bias=True)
+    - self.W_query = nn.Linear(
+    + qkv_bias = True
+    + self.W_query = nn.Linear(
+    self.W_key = nn. -> self.W_key = nn.
 bias_never 20%: The projections have no biases although `qkv_bias` is True.
-    - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_query = nn.Linear(d_in, d_out, bias=False)
-    - self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_key = nn.Linear(d_in, d_out, bias=False)
-    - self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_value = nn.Linear(d_in, d_out, bias=False)
-    or
-    - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_query = nn.Linear(d_in, d_out, bias=False)
-    - self.W_key = nn.Linear(d_context, d_out, bias=qkv_bias)
-    + self.W_key = nn.Linear(d_context, d_out, bias=False)
-    - self.W_value = nn.Linear(d_context, d_out, bias=qkv_bias)
-    + self.W_value = nn.Linear(d_context, d_out, bias=False)
-    or
-    - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_query = nn.Linear(d_in, d_out, bias=False)
-    - self.W_key = nn.Linear(d_in, kv_width, bias=qkv_bias)
-    + self.W_key = nn.Linear(d_in, kv_width, bias=False)
-    - self.W_value = nn.Linear(d_in, kv_width, bias=qkv_bias)
-    + self.W_value = nn.Linear(d_in, kv_width, bias=False)
+    - self.W_query = nn.Linear(
+    + qkv_bias = False
+    + self.W_query = nn.Linear(
+    self.W_key = nn. -> self.W_key = nn.
 biases_unused: The biases are never used: only the `weight` of each layer is multiplied. Call the
   layers themselves.
     self.W_query(x) -> (x @ self.W_query.weight.T)
     self.W_key(x) -> (x @ self.W_key.weight.T)
     self.W_value(x) -> (x @ self.W_value.weight.T)
 value_without_bias 20%: Only some of the three projections have a bias when `qkv_bias` is True.
-    - self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_value = nn.Linear(d_in, d_out, bias=False)
+    W_value = nn.Linear(d_in, d_out, bias=qkv_bias) -> W_value = nn.Linear(d_in, d_out, bias=False)
 one_projection_for_two 40%: Two of the projections are the same object, so they can never learn to
   differ.
     self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_key = self.W_query
     or
     self.W_key = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_key = self.W_query
 projection_to_d_in: The projections return d_in features instead of d_out.
-    - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_query = nn.Linear(d_in, d_in, bias=qkv_bias)
-    - self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_key = nn.Linear(d_in, d_in, bias=qkv_bias)
-    - self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_value = nn.Linear(d_in, d_in, bias=qkv_bias)
+    self.W_query = nn.Linear(d_in, d_out, -> self.W_query = nn.Linear(d_in, d_in,
+    self.W_key = nn.Linear(d_in, d_out, -> self.W_key = nn.Linear(d_in, d_in,
+    self.W_value = nn.Linear(d_in, d_out, -> self.W_value = nn.Linear(d_in, d_in,
     or
-    - self.W_query = nn.Parameter(torch.rand(d_in, d_out))
-    + self.W_query = nn.Parameter(torch.rand(d_in, d_in))
-    - self.W_key = nn.Parameter(torch.rand(d_in, d_out))
-    + self.W_key = nn.Parameter(torch.rand(d_in, d_in))
-    - self.W_value = nn.Parameter(torch.rand(d_in, d_out))
-    + self.W_value = nn.Parameter(torch.rand(d_in, d_in))
+    W_query = nn.Parameter(torch.rand(d_in, d_out) -> W_query = nn.Parameter(torch.rand(d_in, d_in)
+    W_key = nn.Parameter(torch.rand(d_in, d_out) -> W_key = nn.Parameter(torch.rand(d_in, d_in)
+    W_value = nn.Parameter(torch.rand(d_in, d_out) -> W_value = nn.Parameter(torch.rand(d_in, d_in)
 square_projection_of_d_out: The projections expect d_out features, but the inputs have d_in.
-    - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_query = nn.Linear(d_out, d_out, bias=qkv_bias)
-    - self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_key = nn.Linear(d_out, d_out, bias=qkv_bias)
-    - self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-    + self.W_value = nn.Linear(d_out, d_out, bias=qkv_bias)
+    self.W_query = nn.Linear(d_in, d_out, -> self.W_query = nn.Linear(d_out, d_out,
+    self.W_key = nn.Linear(d_in, d_out, -> self.W_key = nn.Linear(d_out, d_out,
+    self.W_value = nn.Linear(d_in, d_out, -> self.W_value = nn.Linear(d_out, d_out,
 values_not_projected: The values are the unchanged inputs; they need a projection too.
     x @ W_value -> x
     or
@@ -573,11 +436,7 @@ split_without_transpose: The heads are split with a reshape alone, so a row of a
     + x.reshape(b, num_heads, num_tokens, head_dim)
 merged_without_transpose: The heads are joined with a reshape alone, so one row mixes features of
   different tokens. Swap tokens and heads first.
-    - context_heads.transpose(1, 2).reshape(b, num_tokens, -1)
-    + context_heads.reshape(b, num_tokens, -1)
-    or
-    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
-    + x.reshape(b, num_tokens, num_heads * head_dim)
+    .transpose(1, 2).reshape(b, num_tokens, -> .reshape(b, num_tokens,
 heads_interleaved 40%: Each head takes features at regular intervals. A head should be a block of
   neighbouring features.
     - queries = queries.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
@@ -591,11 +450,7 @@ heads_interleaved 40%: Each head takes features at regular intervals. A head sho
     + x.reshape(b, num_tokens, head_dim, num_heads).permute(0, 3, 1, 2)
 merged_interleaved 40%: Joining the heads interleaves their features. Each head's features should
   stay together.
-    - context_heads.transpose(1, 2).reshape(b, num_tokens, -1)
-    + context_heads.permute(0, 2, 3, 1).reshape(b, num_tokens, -1)
-    or
-    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
-    + x.permute(0, 2, 3, 1).reshape(b, num_tokens, num_heads * head_dim)
+    .transpose(1, 2).reshape(b, num_tokens, -> .permute(0, 2, 3, 1).reshape(b, num_tokens,
 heads_left_beside_features: Tokens and heads are not swapped, so attention would run between heads
   instead of between tokens.
     - queries = queries.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
@@ -613,62 +468,41 @@ one_big_head: The heads are not split: one head uses all features.
     or
     x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2) -> x.unsqueeze(1)
 heads_in_reverse 40%: The heads are joined in the wrong order.
-    - context_heads.transpose(1, 2).reshape(b, num_tokens, -1)
-    + context_heads.flip(1).transpose(1, 2).reshape(b, num_tokens, -1)
-    or
-    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
-    + x.flip(1).transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
+    .transpose(1, 2).reshape(b, num_tokens, -> .flip(1).transpose(1, 2).reshape(b, num_tokens,
 heads_averaged: The heads are averaged. Each head should keep its own part of the output.
     - context_heads.transpose(1, 2).reshape(b, num_tokens, -1)
     + context_heads.mean(dim=1).repeat(1, 1, self.num_heads)
     or
     x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim) -> x.mean(dim=1)
 split_detached: No gradient flows back through the result.
-    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
-    + x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2).detach()
+    num_heads, head_dim).transpose(1, 2) -> num_heads, head_dim).transpose(1, 2).detach()
     or
-    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
-    + x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim).detach()
+    num_heads * head_dim) -> num_heads * head_dim).detach()
 first_head_only: The result contains only the first head.
-    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
-    + x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)[:, :1]
+    num_heads, head_dim).transpose(1, 2) -> num_heads, head_dim).transpose(1, 2)[:, :1]
     or
     x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim) -> x[:, 0]
 view_on_transposed: `view` cannot change the shape of a transposed tensor: its numbers have a
   different order in memory.
-    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
-    + x.transpose(1, 2).view(b, num_tokens, num_heads * head_dim)
-    or
-    - context_heads.transpose(1, 2).reshape(b, num_tokens, -1)
-    + context_heads.transpose(1, 2).view(b, num_tokens, -1)
+    .transpose(1, 2).reshape(b, num_tokens, -> .transpose(1, 2).view(b, num_tokens,
 
 # --- Softmax by hand, and weighted sums of the inputs ---
 
 no_exponential: The numbers are divided by their sum without an exponential. Such weights can be
   negative, or largest for the smallest number; exponentials are positive and keep the order.
-    torch.exp(x) -> x
-    or
-    torch.exp(shifted) -> shifted
+    torch.exp( -> (
 exponential_not_normalized: The exponentials are not divided by their sum, so they do not add up to
   1.
     exponentials / exponentials.sum() -> exponentials
     or
     exponentials / exponentials.sum(dim=dim, keepdim=True) -> exponentials
 divided_by_mean: The exponentials are divided by their mean, so they sum to the number of entries.
-    exponentials / exponentials.sum() -> exponentials / exponentials.mean()
-    or
-    - exponentials / exponentials.sum(dim=dim, keepdim=True)
-    + exponentials / exponentials.mean(dim=dim, keepdim=True)
+    / exponentials.sum( -> / exponentials.mean(
 divided_by_sum_of_inputs: The exponentials are divided by the sum of the inputs instead of their own
   sum.
-    exponentials / exponentials.sum() -> exponentials / x.sum()
-    or
-    - exponentials / exponentials.sum(dim=dim, keepdim=True)
-    + exponentials / x.sum(dim=dim, keepdim=True)
+    / exponentials.sum( -> / x.sum(
 base_two 30%: The exponential does not have the base e. Which function of torch computes e to the x?
-    torch.exp(x) -> 2.0**x
-    or
-    torch.exp(shifted) -> 2.0**shifted
+    torch.exp( -> torch.exp2(
 sigmoid: Each entry goes through a sigmoid on its own; the entries should share one sum.
     exponentials / exponentials.sum() -> torch.sigmoid(x)
     or
@@ -679,9 +513,7 @@ log_softmax: The result contains the logarithms of the weights, not the weights.
     - exponentials / exponentials.sum(dim=dim, keepdim=True)
     + shifted - exponentials.sum(dim=dim, keepdim=True).log()
 exponential_of_negative: The sign is reversed: the smallest score gets the largest weight.
-    torch.exp(x) -> torch.exp(-x)
-    or
-    torch.exp(shifted) -> torch.exp(-shifted)
+    torch.exp( -> torch.exp(-
 softmax_detached: No gradient flows back through the result.
     exponentials / exponentials.sum() -> (exponentials / exponentials.sum()).detach()
     or
@@ -697,8 +529,7 @@ plain_average: All rows count equally; the weights have no effect.
     or
     attn_weights @ inputs -> inputs.mean(dim=0, keepdim=True).expand_as(inputs)
 scaled_too_early 30%: The scores are divided by a scale; this chapter does not use one yet.
-    - torch.softmax(attn_scores, dim=-1)
-    + torch.softmax(attn_scores / inputs.shape[-1] ** 0.5, dim=-1)
+    torch.softmax(attn_scores, -> torch.softmax(attn_scores / inputs.shape[-1] ** 0.5,
 
 # --- Overwritten inputs, and inputs of the example ---
 
@@ -735,20 +566,11 @@ second_token_as_query: The second row of the inputs is used as the query, as in 
 loss_summed: The losses are summed. Use their mean, which does not grow with the batch.
     dim=-1) - right).mean() -> dim=-1) - right).sum()
     or
-    - loss = cross_entropy(model(inputs), targets)
-    + loss = cross_entropy(model(inputs), targets) * targets.numel()
+    (inputs), targets) -> (inputs), targets) * targets.numel()
 
 # --- Modules that cannot be created ---
 
 super_without_brackets: The parentheses after `super` are missing. Write `super().__init__()`.
-    - if d_out % num_heads != 0:
-    + super.__init__()
-    + if d_out % num_heads != 0:
-    or
-    - self.num_heads = num_heads
-    + super.__init__()
-    + self.num_heads = num_heads
-    or
     - self.W_query = nn.
     + super.__init__()
     + self.W_query = nn.
@@ -765,23 +587,11 @@ super_without_brackets: The parentheses after `super` are missing. Write `super(
     + super.__init__()
     + self.layers = nn.Sequential(
     or
-    - self.norm1 = LayerNorm(d)
+    - self.dropout = nn.Dropout(
     + super.__init__()
-    + self.norm1 = LayerNorm(d)
-    or
-    - self.context_length = context_length
-    + super.__init__()
-    + self.context_length = context_length
+    + self.dropout = nn.Dropout(
 super_init_not_called: A part is assigned before nn.Module's own `__init__` has run. Call
   `super().__init__()` first, with both pairs of parentheses.
-    - if d_out % num_heads != 0:
-    + self.__dict__.clear()
-    + if d_out % num_heads != 0:
-    or
-    - self.num_heads = num_heads
-    + self.__dict__.clear()
-    + self.num_heads = num_heads
-    or
     - self.W_query = nn.
     + self.__dict__.clear()
     + self.W_query = nn.
@@ -798,13 +608,9 @@ super_init_not_called: A part is assigned before nn.Module's own `__init__` has 
     + self.__dict__.clear()
     + self.layers = nn.Sequential(
     or
-    - self.norm1 = LayerNorm(d)
+    - self.dropout = nn.Dropout(
     + self.__dict__.clear()
-    + self.norm1 = LayerNorm(d)
-    or
-    - self.context_length = context_length
-    + self.__dict__.clear()
-    + self.context_length = context_length
+    + self.dropout = nn.Dropout(
 module_called: A Python module is called like a class or a function. Did you mean `nn.Parameter`
   instead of `nn.parameter`?
     self.W_query = nn.Parameter( -> self.W_query = nn.parameter(

@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, computed, duplicate, normal, restore
+from tensorgrade.author import call, computed, construct, duplicate, load, normal, restore
 
 # Sizes for graders: (from, up to). Those that are written down in cases are smaller, or between.
 BATCH, HEADS, FEATURES, WIDTH, TOKENS = (13, 15), (14, 17), (21, 29), (22, 31), (129, 150)
@@ -65,34 +65,29 @@ def scattered(**arguments):
     return call(**arguments), call(**arguments, scattered=True, result="scattered")
 
 
-def copied(twins: list, values, x, **more):
+def copied(asked: dict, values: dict, x, **more):
     """Return steps on a module, its deep copy, and a new module that loads the first one's state.
 
-    twins: two equal `construct` steps. values: a step that loads weights into the latest module.
-    more: arguments that are the same in every call.
+    asked: the constructor's arguments. values: weights to load. more: arguments that are the same
+    in every call.
     """
-    made, fresh = twins
+    made, fresh = construct(**asked), construct(**asked)
     twin = duplicate(made)
     return (
         made,
         twin,
-        values,  # into the copy: its results must come from its own weights
+        load(values),  # into the copy: its results must come from its own weights
         call(twin, x=x, **more, result="copy"),
         fresh,
         # The module may have cached its first weights, a size, or this tensor's old content. Later
         # results must not depend on them.
         call(fresh, x=computed(without_last, x), **more, unkept=True),
-        call(fresh, x=computed(turned_round, x), **more, result="before", unkept=True),
+        call(fresh, x=-x, **more, result="before", unkept=True),
         restore(twin),
         call(fresh, x=x, **more, refilled="before"),
         call(fresh, x=x, **more, scattered=True, result="scattered"),
         call(fresh, x=x, **more, no_grad=True, result="without gradients"),
     )
-
-
-def turned_round(x: torch.Tensor) -> torch.Tensor:
-    """Return different numbers of the same shape."""
-    return -x
 
 
 def without_last(x: torch.Tensor) -> torch.Tensor:

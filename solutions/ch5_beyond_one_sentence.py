@@ -775,7 +775,7 @@ def online_softmax_attention(
 
     Make no tensor larger than n × block_size, apart from tensors as large as an argument or the
     result. `torch.softmax` over all keys makes the whole table, and so does
-    `F.scaled_dot_product_attention` on matrices without batch and head dimensions, as here.
+    `F.scaled_dot_product_attention` with two-dimensional arguments such as these.
 
     Shapes:
         queries: (n, d)

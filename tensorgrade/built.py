@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection
 from pathlib import Path
 
+import msgspec
 import torch
 
 from .course import Course, CourseError
@@ -34,10 +35,9 @@ def sources_of(root: Path, course: Course, chapter: str) -> str:
 def read_built(graders: Path) -> dict[str, str]:
     """Return the digests of the last build, by chapter; {} if it left none that can be read."""
     try:
-        stored = json.loads(built_path(graders).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return msgspec.json.decode(built_path(graders).read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.MsgspecError):
         return {}
-    return stored if isinstance(stored, dict) else {}
 
 
 def refuse_unbuilt(graders: Path, course: Course, chapters: Collection[str]) -> None:

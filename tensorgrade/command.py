@@ -56,7 +56,7 @@ class Learner:
         if not found:
             raise CourseError(f"there is no {script} and no {notebooks[-1]}")
         content, name = found[0].read_bytes(), str(found[0])
-        exercises = self.maker.given_for(chapter)[2]
+        exercises = self.maker.program(chapter, Source("", "")).exercises
         try:
             if not script.is_file():
                 return source_in(content, name)

@@ -13,16 +13,22 @@ import msgspec
 
 from .attempts.results import CheckResult, Results, State, state_of
 from .folders import OWN_FOLDER
+from .project import load_course
+from .views.points import earned
+from .views.words import definition_in
+
+HISTORY = Path(OWN_FOLDER) / "history.jsonl"  # in the kit's folder
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """The outcome of one exercise at one moment. at: the time in UTC."""
+    """The outcome of one exercise at one moment. at: the time in UTC. code: with known mistakes."""
 
     at: datetime
     exercise: str
     state: str
     points: float
     mistakes: tuple[str, ...] = ()
+    code: str = ""
 
     @property
     def day(self) -> str:
@@ -31,20 +37,15 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> tuple:
-        """Return everything except the time."""
+        """Return everything except the time and the code."""
         return self.exercise, self.state, self.points, self.mistakes
-
-
-def history_file(root: Path) -> Path:
-    """Return the path of the history in a kit's folder."""
-    return root / OWN_FOLDER / "history.jsonl"
 
 
 def read_history(root: Path) -> list[Entry]:
     """Return all entries, the oldest first; damaged lines are left out."""
     found = []
     with suppress(OSError):
-        for line in history_file(root).read_bytes().splitlines():
+        for line in (root / HISTORY).read_bytes().splitlines():
             with suppress(msgspec.MsgspecError):
                 found.append(msgspec.json.decode(line, type=Entry))
     return found
@@ -61,19 +62,27 @@ def remember(tests: Path, folder: Path, results: Results) -> None:
     root = tests.resolve().parent
     last = {entry.exercise: entry.outcome for entry in read_history(root)}
     found = [entry_of(name, checks) for name, checks in results.items() if checks]
-    new = [one for one in found if one.outcome != last.get(one.exercise)]
-    lines = [msgspec.json.encode(one) + b"\n" for one in new if one.state != State.TO_DO]
-    if lines:
-        with suppress(OSError):
-            history_file(root).parent.mkdir(exist_ok=True)
-            with history_file(root).open("ab") as file:
-                file.writelines(lines)
+    begun = [one for one in found if one.state != State.TO_DO]
+    if not (new := [one for one in begun if one.outcome != last.get(one.exercise)]):
+        return
+    with suppress(OSError):
+        lines = [msgspec.json.encode(with_code(one, tests, folder)) + b"\n" for one in new]
+        (root / HISTORY).parent.mkdir(exist_ok=True)
+        with (root / HISTORY).open("ab") as file:
+            file.writelines(lines)
 
 
 def entry_of(exercise: str, checks: list[CheckResult]) -> Entry:
     """Return the outcome of an exercise's checks, with the present time."""
-    findings = [check.finding for check in checks if check.finding]
-    names = dict.fromkeys(name for finding in findings for name in finding.mistakes)
-    points = round(sum(check.earned for check in checks), 6)
+    names = dict.fromkeys(name for one in checks if one.finding for name in one.finding.mistakes)
     now = datetime.now(UTC).replace(microsecond=0)
-    return Entry(now, exercise, str(state_of(checks)), points, tuple(names))
+    return Entry(now, exercise, str(state_of(checks)), earned(checks), tuple(names))
+
+
+def with_code(entry: Entry, tests: Path, folder: Path) -> Entry:
+    """Return an entry with the learner's code if it names mistakes. Raises OSError."""
+    if not entry.mistakes:
+        return entry
+    script = folder / f"{load_course(tests).exercise(entry.exercise)[0].name}.py"
+    text = script.read_text(encoding="utf-8", errors="replace")
+    return msgspec.structs.replace(entry, code=definition_in(text, entry.exercise))

@@ -4,10 +4,14 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 DAY = 24 * 60 * 60
 WHEN = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?) ?(\S*)")
-LAST, BEST = "last", "best"
+BEST = "best"
+Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,13 @@ class Lateness:
     """
 
     deadlines: dict[str, str] = field(default_factory=dict)
-    share_a_day: float = 0.0
-    most: float = 1.0
-    grace_seconds: float = 0.0
-    attempts: str = LAST
+    share_a_day: Share = 0.0
+    most: Share = 1.0
+    grace_seconds: Annotated[float, Meta(ge=0)] = 0.0
+    attempts: Literal["last", "best"] = "last"
     zone: str = ""
     feedback_from: str = ""
-    hidden_runs_a_day: int = 0
+    hidden_runs_a_day: Annotated[int, Meta(ge=0)] = 0
 
     def __post_init__(self) -> None:
         """Add the course's time zone to deadlines and to `feedback_from`, if they have none."""
@@ -95,14 +99,6 @@ class Lateness:
                 check_deadline(date)
             except ValueError as error:
                 found.append(f"{what}: {error}")
-        shares = {"share_a_day": self.share_a_day, "most": self.most}
-        found += [
-            f"{n} is {v:g}; give a share, 0 to 1" for n, v in shares.items() if not 0 <= v <= 1
-        ]
-        for name in ("grace_seconds", "hidden_runs_a_day"):
-            found += [f"{name} is negative"] if getattr(self, name) < 0 else []
-        if self.attempts not in (LAST, BEST):
-            found.append(f"attempts is {self.attempts!r}; give last or best")
         return found
 
 

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import wait
-from types import TracebackType
 
 
 class Pool(ProcessPoolExecutor):
@@ -26,13 +25,8 @@ class Pool(ProcessPoolExecutor):
             tasks._reader.close()
         super().shutdown(wait, cancel_futures=cancel_futures)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.shutdown(wait=kind is None, cancel_futures=kind is not None)
+    def __exit__(self, *error: object) -> None:
+        self.shutdown(wait=not any(error), cancel_futures=any(error))
 
 
 def side_by_side(

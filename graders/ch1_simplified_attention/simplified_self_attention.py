@@ -70,8 +70,7 @@ scores_returned: The scores are returned instead of the weights.
     return context_vecs, attn_weights -> return context_vecs, attn_scores
 later_tokens_hidden: Later tokens are hidden, as a language model needs it. Here every token attends
   to all of them.
-    - torch.softmax(attn_scores, dim=-1)
-    + torch.softmax(attn_scores - torch.full_like(attn_scores, torch.inf).triu(1), dim=-1)
+    softmax(attn_scores, -> softmax(attn_scores - torch.full_like(attn_scores, torch.inf).triu(1),
 features_compared: The scores compare features with features instead of tokens with tokens.
     inputs @ inputs.T -> (inputs.T @ inputs)
     attn_weights @ inputs -> inputs @ attn_weights

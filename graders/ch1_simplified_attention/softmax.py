@@ -109,8 +109,7 @@ all_entries_share_one_sum 40%: All entries together sum to 1; each slice along `
     exponentials / exponentials.sum(dim=dim, keepdim=True) -> exponentials / exponentials.sum()
 keepdim_forgotten: The sum loses its dimension (`keepdim=True` keeps it), so it no longer lines up
   with its slices.
-    - exponentials / exponentials.sum(dim=dim, keepdim=True)
-    + exponentials / exponentials.sum(dim=dim)
+    exponentials.sum(dim=dim, keepdim=True) -> exponentials.sum(dim=dim)
 keepdim_forgotten_in_maximum: The maximum loses its dimension (`keepdim=True` keeps it), so it no
   longer lines up with its slices.
     x - x.amax(dim=dim, keepdim=True) -> x - x.amax(dim=dim)

@@ -12,7 +12,7 @@ from ..usual import ATTENDS, COPIED, GRADIENTS, SAME, THREE_LAYERS
 def cases(draw):
     """Return cases with modules of several sizes, with and without biases."""
     drawn, few = draw(TOKENS, FEATURES, WIDTH), draw(MODERATE, MODERATE, MODERATE)
-    twins = [construct(d_in=3, d_out=4, qkv_bias=True) for _ in range(2)]
+    asked = {"d_in": 3, "d_out": 4, "qkv_bias": True}
     first = construct(d_in=3, d_out=2, seed=789, dtype="float32")
     zeros, ones = torch.zeros(1, 2), torch.ones(1, 2)
     return [
@@ -32,7 +32,7 @@ def cases(draw):
             dtype=torch.float32,
         ),
         case("gradients/of biases", *with_biases(*few, gradient=True)),
-        case("same/copies", *copied(twins, load(linear_layers(3, 4, bias=True)), normal(5, 3))),
+        case("same/copies", *copied(asked, linear_layers(3, 4, bias=True), normal(5, 3))),
         *starts(d_in=3, d_out=4),
         *(
             case(

@@ -67,11 +67,9 @@ weights_put_in 50%: The weights of `v2` themselves are put into `v1`. nn.Linear 
     v1.W_value.copy_(v2.W_value.weight.T) -> v1.W_value = v2.W_value.weight
 copied_reshaped: The weights are reshaped to fit. A reshape keeps the order of the numbers; a
   transpose changes it.
-    - v1.W_query.copy_(v2.W_query.weight.T)
-    + v1.W_query.copy_(v2.W_query.weight.reshape(v1.W_query.shape))
+    v2.W_query.weight.T -> v2.W_query.weight.reshape(v1.W_query.shape)
     v1.W_key.copy_(v2.W_key.weight.T) -> v1.W_key.copy_(v2.W_key.weight.reshape(v1.W_key.shape))
-    - v1.W_value.copy_(v2.W_value.weight.T)
-    + v1.W_value.copy_(v2.W_value.weight.reshape(v1.W_value.shape))
+    v2.W_value.weight.T -> v2.W_value.weight.reshape(v1.W_value.shape)
 copied_query_into_key: Query and key are swapped in the copy.
     v1.W_query.copy_(v2.W_query -> v1.W_query.copy_(v2.W_key
     v1.W_key.copy_(v2.W_key -> v1.W_key.copy_(v2.W_query
@@ -110,13 +108,7 @@ memory_shared: Both modules share the same memory: when `v2` continues to learn,
     v1.W_key.copy_(v2.W_key.weight.T) -> v1.W_key.data = v2.W_key.weight.data.T
     v1.W_value.copy_(v2.W_value.weight.T) -> v1.W_value.data = v2.W_value.weight.data.T
 copy_returned: Something is returned; the function should only copy and return None.
-    - with torch.no_grad():
-    -     v1.W_query.copy_(v2.W_query.weight.T)
-    -     v1.W_key.copy_(v2.W_key.weight.T)
-    -     v1.W_value.copy_(v2.W_value.weight.T)
-    + with torch.no_grad():
-    +     v1.W_query.copy_(v2.W_query.weight.T)
-    +     v1.W_key.copy_(v2.W_key.weight.T)
-    +     v1.W_value.copy_(v2.W_value.weight.T)
+    - v1.W_value.copy_(v2.W_value.weight.T)
+    + v1.W_value.copy_(v2.W_value.weight.T)
     + return v1
 """

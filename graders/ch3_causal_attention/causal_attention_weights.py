@@ -103,8 +103,7 @@ CHECKS = [
 MISTAKES = """
 mask_as_long_as_the_first_dimension: The mask has the length of the first dimension. The tokens are
   always in the last two dimensions.
-    - torch.triu(torch.ones_like(attn_scores), diagonal=1)
-    + torch.triu(torch.ones(len(attn_scores), len(attn_scores)), diagonal=1)
+    torch.ones_like(attn_scores) -> torch.ones(len(attn_scores), len(attn_scores))
 softmax_over_dimension_1_of_scores 40%: The softmax runs over dimension 1, which is the keys'
   dimension only if there are no leading dimensions. Counted from the end, the keys are always in
   the same place.

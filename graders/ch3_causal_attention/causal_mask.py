@@ -28,8 +28,7 @@ mask_of_numbers: The mask contains numbers instead of True and False.
     .bool() ->
 mask_of_minus_inf: The mask contains -inf, to be added to scores. It should be boolean: True for
   each hidden token.
-    - torch.triu(ones, diagonal=1).bool()
-    + torch.full((context_length, context_length), -torch.inf).triu(1)
+    torch.triu(ones, diagonal=1).bool() -> torch.full(ones.shape, -torch.inf).triu(1)
 mask_hides_nothing 100%: Nothing is hidden: the mask is False everywhere.
     torch.triu(ones, diagonal=1).bool() -> torch.zeros(context_length, context_length).bool()
 mask_hides_all_others: All other tokens are hidden; the past should stay visible.

@@ -105,7 +105,7 @@ CHECKS = [
         0.5,
         "It is your own code and does not call torch's dropout.",
         it.drops_something("dropout"),
-        it.avoids_dropout("own"),
+        it.avoids_library("own", "dropout"),
     ),
     check(
         0.25,

@@ -94,8 +94,6 @@ CHECKS = [
     check(0.5, *KEEPS_ALL),
 ]
 
-SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
-
 MISTAKES = """
 softmax_over_heads 40%: The softmax runs over the heads, so the heads compete for each pair of
   tokens instead of each distributing its own attention.
@@ -105,8 +103,7 @@ dropout_on_output_too: Dropout acts on the weights, and then again on the values
     return self.out_proj(context_vec) -> return self.dropout(self.out_proj(context_vec))
 dropout_pattern_shared_by_heads: All heads drop the same entries. Drop each weight of each head
   independently.
-    - attn_weights = self.dropout(attn_weights)
-    + attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))
+    self.dropout(attn_weights) -> attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))
 no_output_projection: The heads are joined but not mixed: the output projection is not applied.
     return self.out_proj(context_vec) -> return context_vec
 output_projection_twice 30%: The output projection is applied twice.

@@ -66,24 +66,20 @@ heads_in_a_plain_list: The heads are in a Python list or tuple, where torch does
     self.heads = nn.ModuleList( -> self.heads = list(
 heads_stacked: The outputs are stacked along a new dimension; they belong side by side in the last
   one.
-    - torch.cat([head(x) for head in self.heads], dim=-1)
-    + torch.stack([head(x) for head in self.heads], dim=-1)
+    torch.cat( -> torch.stack(
 heads_joined_along_tokens: The outputs are joined along the tokens; they belong side by side in the
   features.
-    - torch.cat([head(x) for head in self.heads], dim=-1)
-    + torch.cat([head(x) for head in self.heads], dim=1)
+    self.heads], dim=-1) -> self.heads], dim=1)
 heads_joined_along_batch: The outputs are joined along the batch; they belong side by side in the
   features.
-    - torch.cat([head(x) for head in self.heads], dim=-1)
-    + torch.cat([head(x) for head in self.heads], dim=0)
+    self.heads], dim=-1) -> self.heads], dim=0)
 heads_added: The outputs are added up. Each head should keep its own part of the output.
     torch.cat([head(x) for head in self.heads], dim=-1) -> sum(head(x) for head in self.heads)
 heads_meaned 30%: The outputs are averaged. Each head should keep its own part of the output.
     - torch.cat([head(x) for head in self.heads], dim=-1)
     + sum(head(x) for head in self.heads) / len(self.heads)
 first_head_repeated: The first head is called repeatedly; the others are never called.
-    - torch.cat([head(x) for head in self.heads], dim=-1)
-    + torch.cat([self.heads[0](x) for _ in self.heads], dim=-1)
+    [head(x) for head in -> [self.heads[0](x) for _ in
 one_head_shared: All entries are the same head, with one set of weights.
     - CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
     - for _ in range(num_heads)
@@ -97,8 +93,7 @@ heads_chained: Each head gets the output of the one before. All heads should see
     + return torch.cat(outputs, dim=-1)
 d_out_shared_out: Each head gets a share of d_out. In the wrapper every head should give d_out
   features of its own.
-    - CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-    + CausalAttention(d_in, d_out // num_heads, context_length, dropout, qkv_bias)
+    d_in, d_out, -> d_in, d_out // num_heads,
 projection_added: There is a projection in addition to the heads. The wrapper only joins their
   outputs.
     - self.heads = nn.ModuleList(
@@ -107,26 +102,21 @@ projection_added: There is a projection in addition to the heads. The wrapper on
     - return torch.cat([head(x) for head in self.heads], dim=-1)
     + return self.out_proj(torch.cat([head(x) for head in self.heads], dim=-1))
 bias_not_passed_on: `qkv_bias` is not passed on to the heads.
-    - CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-    + CausalAttention(d_in, d_out, context_length, dropout)
+    dropout, qkv_bias) -> dropout)
 dropout_not_passed_on: `dropout` is not passed on to the heads.
-    - CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-    + CausalAttention(d_in, d_out, context_length, 0.0, qkv_bias)
+    dropout, qkv_bias) -> 0.0, qkv_bias)
 context_length_not_passed_on 30%: `context_length` is not passed on to the heads.
-    - CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-    + CausalAttention(d_in, d_out, 6, dropout, qkv_bias)
+    context_length, dropout -> 6, dropout
 one_head_too_few: There is one head too few.
     range(num_heads) -> range(num_heads - 1)
 one_head_too_many: There is one head too many.
     range(num_heads) -> range(num_heads + 1)
 heads_joined_in_reverse: The heads are joined in reverse order.
-    - torch.cat([head(x) for head in self.heads], dim=-1)
-    + torch.cat([head(x) for head in reversed(self.heads)], dim=-1)
+    for head in self.heads -> for head in reversed(self.heads)
 only_last_head: Only the last head's output is returned.
     torch.cat([head(x) for head in self.heads], dim=-1) -> [head(x) for head in self.heads][-1]
 list_returned: A list of outputs is returned instead of one joined tensor.
     torch.cat([head(x) for head in self.heads], dim=-1) -> [head(x) for head in self.heads]
 heads_detached: No gradient flows back through the outputs, so no head can learn.
-    - torch.cat([head(x) for head in self.heads], dim=-1)
-    + torch.cat([head(x).detach() for head in self.heads], dim=-1)
+    [head(x) for -> [head(x).detach() for
 """

@@ -27,10 +27,7 @@ def cases(draw):
         case("whole numbers/example", call(x=example)),
         case("whole numbers/counted", call(x=counted(*small).long())),
         case("same/scattered", *scattered(x=normal(2, 5, 3, 4))),
-        case(
-            "gradients/drawn",
-            call(x=normal(*small), gradient=normal(2, small[2], 3 * small[3])),
-        ),
+        case("gradients/drawn", call(x=normal(*small), gradient=normal(2, small[2], 3 * small[3]))),
     ]
 
 
@@ -49,17 +46,14 @@ CHECKS = [
 MISTAKES = """
 merged_along_tokens: The heads are placed one after another along the tokens; they belong side by
   side in the features.
-    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
-    + x.reshape(b, num_heads * num_tokens, head_dim)
+    .transpose(1, 2).reshape(b, num_tokens, num_heads * -> .reshape(b, num_heads * num_tokens,
 merged_summed: The heads are added up. Each should keep its own part of the output.
     x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim) -> x.sum(dim=1)
 merge_forgotten: Tokens and heads are swapped, but the heads are not joined: one dimension too many
   remains.
     x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim) -> x.transpose(1, 2)
 merged_last_two_swapped: The wrong two dimensions are swapped before the heads are joined.
-    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
-    + x.transpose(2, 3).reshape(b, num_tokens, num_heads * head_dim)
+    x.transpose(1, 2).reshape( -> x.transpose(2, 3).reshape(
 merged_batch_too: The batch is flattened as well; it should stay the first dimension.
-    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
-    + x.transpose(1, 2).reshape(b * num_tokens, num_heads * head_dim)
+    .reshape(b, num_tokens, -> .reshape(b * num_tokens,
 """

@@ -52,19 +52,14 @@ CHECKS = [
 MISTAKES = """
 heads_and_features_swapped: The last two dimensions are swapped: they should be (tokens, features of
   a head).
-    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
-    + x.reshape(b, num_tokens, num_heads, head_dim).permute(0, 2, 3, 1)
+    .transpose(1, 2) -> .permute(0, 2, 3, 1)
 num_heads_taken_for_head_dim: num_heads is used as the width of a head.
-    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
-    + x.reshape(b, num_tokens, head_dim, num_heads).transpose(1, 2)
+    num_heads, head_dim) -> head_dim, num_heads)
 heads_in_the_batch: Batch and heads are merged into one dimension; the result needs four dimensions.
-    - .transpose(1, 2)
-    + .transpose(1, 2).reshape(b * num_heads, num_tokens, head_dim)
+    .transpose(1, 2) -> .transpose(1, 2).reshape(b * num_heads, num_tokens, head_dim)
 split_in_reverse: The heads are in reverse order: head 0 gets the last block of features instead of
   the first.
-    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
-    + x.transpose(1, 2).reshape(b, num_heads, head_dim, num_tokens).transpose(2, 3).flip(1)
+    .transpose(1, 2) -> .transpose(1, 2).flip(1)
 heads_last: The heads come last; they belong right after the batch.
-    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
-    + x.reshape(b, num_tokens, num_heads, head_dim).transpose(2, 3)
+    .transpose(1, 2) -> .transpose(2, 3)
 """

@@ -46,10 +46,8 @@ trace_head_dim_from_d_in: head_dim is computed from d_in. The heads divide the p
   features.
     head_dim = d_out // num_heads -> head_dim = d_in // num_heads
 trace_heads_after_tokens: In the heads' shapes, tokens come before heads; the transpose is missing.
-    - "queries_heads": (b, num_heads, num_tokens, head_dim)
-    + "queries_heads": (b, num_tokens, num_heads, head_dim)
-    - "context_heads": (b, num_heads, num_tokens, head_dim)
-    + "context_heads": (b, num_tokens, num_heads, head_dim)
+    "queries_heads": (b, num_heads, num_tokens, -> "queries_heads": (b, num_tokens, num_heads,
+    "context_heads": (b, num_heads, num_tokens, -> "context_heads": (b, num_tokens, num_heads,
 trace_scores_with_head_dim: The shape of the scores ends in head_dim. A score compares two tokens.
     (b, num_heads, num_tokens, num_tokens) -> (b, num_heads, num_tokens, head_dim)
 trace_scores_without_heads: The scores have no dimension for the heads; each head should have its

@@ -159,16 +159,13 @@ cache_joined_along_heads: Old and new are joined along the heads. Which dimensio
     values = torch.cat((cache[1], values), dim=2) -> values = torch.cat((cache[1], values), dim=1)
 first_rows_of_the_mask: The new tokens get the first rows of the mask. They come after the t old
   tokens, so their rows begin at row t.
-    - future = self.mask[num_tokens - n : num_tokens, :num_tokens]
-    + future = self.mask[:n, :num_tokens]
+    self.mask[num_tokens - n : num_tokens, -> self.mask[:n,
 new_tokens_unmasked: Nothing is hidden if there is a cache. A new token must not see later tokens of
   the same chunk.
-    - future = self.mask[num_tokens - n : num_tokens, :num_tokens]
-    + future = self.mask[num_tokens - n : num_tokens, :num_tokens] & (cache is None)
+    : num_tokens, :num_tokens] -> : num_tokens, :num_tokens] & (cache is None)
 unmasked_without_a_cache: Nothing is hidden without a cache, so each token sees the future. A token
   should see only itself and earlier tokens, with or without a cache.
-    - future = self.mask[num_tokens - n : num_tokens, :num_tokens]
-    + future = self.mask[num_tokens - n : num_tokens, :num_tokens] & (cache is not None)
+    : num_tokens, :num_tokens] -> : num_tokens, :num_tokens] & (cache is not None)
 cached_nothing_hidden: Nothing is hidden, with or without a cache. A token must not see later tokens
   of the same chunk.
     attn_scores = attn_scores.masked_fill(future, -torch.inf) -> pass
@@ -176,8 +173,7 @@ cache_of_new_tokens_only: Only the new tokens' keys and values are returned; ret
   too.
     return output, (keys, values) -> return output, (keys[:, :, -n:], values[:, :, -n:])
 cache_without_heads: The returned cache is not split into heads.
-    - return output, (keys, values)
-    + return output, (keys.transpose(1, 2).flatten(2), values.transpose(1, 2).flatten(2))
+    (keys, values) -> (keys.transpose(1, 2).flatten(2), values.transpose(1, 2).flatten(2))
 cache_exchanged: Keys and values are swapped in the cache.
     return output, (keys, values) -> return output, (values, keys)
 no_cache_returned: Only the output is returned; return output and cache.
@@ -189,10 +185,8 @@ cache_kept_in_the_module: The module stores its own cache, so one call changes t
     + keys = torch.cat((cache[0], keys), dim=2)
 cache_of_the_last_call 30%: The module continues from the keys and values of its last call and
   ignores the cache that is passed in. Two texts may take turns: continue from the argument.
-    - keys = torch.cat((cache[0], keys), dim=2)
-    + keys = torch.cat((getattr(self, 'kept', cache)[0], keys), dim=2)
-    - values = torch.cat((cache[1], values), dim=2)
-    + values = torch.cat((getattr(self, 'kept', cache)[1], values), dim=2)
+    cache[0], -> getattr(self, 'kept', cache)[0],
+    cache[1], -> getattr(self, 'kept', cache)[1],
     - return output, (keys, values)
     + self.kept = keys, values
     + return output, (keys, values)

@@ -132,15 +132,13 @@ context_ignored: The context is never used: x attends to itself.
 cross_mask_ignored: The mask is never applied.
     attn_scores = attn_scores.masked_fill(hidden, -torch.inf) -> pass
 cross_mask_shows: True in the mask is treated as visible. In this course True means hidden.
-    - attn_scores = attn_scores.masked_fill(hidden, -torch.inf)
-    + attn_scores = attn_scores.masked_fill(~hidden, -torch.inf)
+    masked_fill(hidden, -> masked_fill(~hidden,
 mask_meets_the_heads: In a mask with one row for each text, the batch lines up with the heads. Add a
   dimension for the heads right after the batch.
     hidden = mask.expand(b, n, m).unsqueeze(1) -> hidden = mask
 mask_filled_too_high: Hidden scores are set to 0 or nearly 0. The softmax gives a score of 0 a
   weight like any other.
-    - attn_scores = attn_scores.masked_fill(hidden, -torch.inf)
-    + attn_scores = attn_scores.masked_fill(hidden, 0.0)
+    masked_fill(hidden, -torch.inf) -> masked_fill(hidden, 0.0)
 mask_needed: It fails without a mask. The mask may be None; then nothing is hidden.
     if mask is not None: -> if True:
 causal_here_too: The future is hidden, as in causal attention. All of the context is known from the

@@ -18,9 +18,7 @@ def layers(d_in, d_out, num_heads, num_kv_heads, qkv_bias=False, **_):
 
 
 MODULE = AttentionModule(
-    layers,
-    "d_in d_out context_length dropout num_heads num_kv_heads",
-    shared=2,
+    layers, "d_in d_out context_length dropout num_heads num_kv_heads", shared=2
 )
 
 
@@ -118,27 +116,22 @@ keys_not_repeated: Keys, values or both are not repeated, so they have fewer hea
     keys = keys.repeat_interleave(group, dim=1) -> pass
     values = values.repeat_interleave(group, dim=1) -> pass
 first_key_head_for_all: All query heads use the first key head; each group should use its own.
-    - keys = keys.repeat_interleave(group, dim=1)
-    + keys = keys[:, :1].expand(-1, self.num_heads, -1, -1)
-    - values = values.repeat_interleave(group, dim=1)
-    + values = values[:, :1].expand(-1, self.num_heads, -1, -1)
+    keys.repeat_interleave(group, dim=1) -> keys[:, :1].expand(-1, self.num_heads, -1, -1)
+    values.repeat_interleave(group, dim=1) -> values[:, :1].expand(-1, self.num_heads, -1, -1)
 keys_as_wide_as_queries: The projections of keys and values are as wide as those of the queries,
   which saves nothing.
     kv_width = num_kv_heads * self.head_dim -> kv_width = d_out
-    - keys = keys.reshape(b, num_tokens, self.num_kv_heads,
-    + keys = keys.reshape(b, num_tokens, self.num_heads,
+    keys.reshape(b, num_tokens, self.num_kv_heads, -> keys.reshape(b, num_tokens, self.num_heads,
     - values = values.reshape(b, num_tokens, self.num_kv_heads,
     + values = values.reshape(b, num_tokens, self.num_heads,
     keys = keys.repeat_interleave(group, dim=1) -> pass
     values = values.repeat_interleave(group, dim=1) -> pass
 group_size_for_kv_heads: num_kv_heads is used as the number of query heads in a group.
-    - self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
-    + self.num_heads, self.num_kv_heads = num_heads, num_heads // num_kv_heads
+    = num_heads, num_kv_heads -> = num_heads, num_heads // num_kv_heads
     kv_width = num_kv_heads * self.head_dim -> kv_width = self.num_kv_heads * self.head_dim
 dropout_pattern_shared_by_query_heads: All query heads drop the same entries. Drop each weight of
   each head independently.
-    - attn_weights = self.dropout(attn_weights)
-    + attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))
+    self.dropout(attn_weights) -> attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))
 groups_unchecked: A num_heads that is not divisible by num_kv_heads is accepted; it should be
   refused with a clear error.
     if num_heads % num_kv_heads != 0: -> if False:

@@ -81,10 +81,8 @@ latent_activated: The latent goes through an activation; there should be none.
 all_with_a_bias 20%: The projections have biases; only the output projection should have one.
     self.W_query = nn.Linear(d_in, d_out, bias=False) -> self.W_query = nn.Linear(d_in, d_out)
     self.W_down = nn.Linear(d_in, d_latent, bias=False) -> self.W_down = nn.Linear(d_in, d_latent)
-    - self.W_key_up = nn.Linear(d_latent, d_out, bias=False)
-    + self.W_key_up = nn.Linear(d_latent, d_out)
-    - self.W_value_up = nn.Linear(d_latent, d_out, bias=False)
-    + self.W_value_up = nn.Linear(d_latent, d_out)
+    W_key_up = nn.Linear(d_latent, d_out, bias=False) -> W_key_up = nn.Linear(d_latent, d_out)
+    W_value_up = nn.Linear(d_latent, d_out, bias=False) -> W_value_up = nn.Linear(d_latent, d_out)
 down_with_a_bias 20%: The projection down has a bias; only the output projection should have one.
     self.W_down = nn.Linear(d_in, d_latent, bias=False) -> self.W_down = nn.Linear(d_in, d_latent)
 """

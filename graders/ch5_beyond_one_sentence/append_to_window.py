@@ -81,23 +81,19 @@ new_before_old: The new tokens are placed before the old ones. The newest token 
     torch.cat((values, new_values), dim=-2) -> torch.cat((new_values, values), dim=-2)
 cut_before_joining: The old tokens are cut to the window before the new ones are added, so too many
   remain.
-    torch.cat((keys, new_keys), dim=-2) -> torch.cat((keys[..., -window:, :], new_keys), dim=-2)
-    - torch.cat((values, new_values), dim=-2)
-    + torch.cat((values[..., -window:, :], new_values), dim=-2)
+    (keys, -> (keys[..., -window:, :],
+    (values, -> (values[..., -window:, :],
     return all_keys[..., -window:, :], all_values[..., -window:, :] -> return all_keys, all_values
 old_cut_to_what_is_left: The old tokens are cut to the space that the new ones leave. If that is 0
   or negative, the slice keeps tokens that should go.
-    - torch.cat((keys, new_keys), dim=-2)
-    + torch.cat((keys[..., -(window - new_keys.shape[-2]):, :], new_keys), dim=-2)
-    - torch.cat((values, new_values), dim=-2)
-    + torch.cat((values[..., -(window - new_keys.shape[-2]):, :], new_values), dim=-2)
+    (keys, -> (keys[..., -(window - new_keys.shape[-2]):, :],
+    (values, -> (values[..., -(window - new_keys.shape[-2]):, :],
     return all_keys[..., -window:, :], all_values[..., -window:, :] -> return all_keys, all_values
 window_one_larger: One token more than the window is kept.
     - return all_keys[..., -window:, :], all_values[..., -window:, :]
     + return all_keys[..., -window - 1 :, :], all_values[..., -window - 1 :, :]
 values_cut_like_nothing: Only the keys are cut. Drop the values together with their keys.
-    - return all_keys[..., -window:, :], all_values[..., -window:, :]
-    + return all_keys[..., -window:, :], all_values
+    all_values[..., -window:, :] -> all_values
 window_over_features: The features are cut. The window limits the tokens.
     - return all_keys[..., -window:, :], all_values[..., -window:, :]
     + return all_keys[..., -window:], all_values[..., -window:]
@@ -118,8 +114,7 @@ joined_along_dimension_0: Old and new are joined in the first dimension, which c
     torch.cat((keys, new_keys), dim=-2) -> torch.cat((keys, new_keys), dim=0)
     torch.cat((values, new_values), dim=-2) -> torch.cat((values, new_values), dim=0)
 window_pair_exchanged: Keys and values are swapped in the result.
-    - return all_keys[..., -window:, :], all_values[..., -window:, :]
-    + return all_values[..., -window:, :], all_keys[..., -window:, :]
+    all_keys[..., -window:, :], all_values -> all_values[..., -window:, :], all_keys
 window_detached: No gradient flows back through the result.
     - return all_keys[..., -window:, :], all_values[..., -window:, :]
     + return all_keys[..., -window:, :].detach(), all_values[..., -window:, :].detach()

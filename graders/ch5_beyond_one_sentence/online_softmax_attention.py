@@ -118,12 +118,10 @@ largest_never_replaced: The new maximum is never stored, so each block compares 
     largest = new_largest -> pass
 total_not_brought_up_to_date: When a larger score appears, the sum of exponentials so far is not
   rescaled.
-    - total = total * factor + exponentials.sum(dim=-1, keepdim=True)
-    + total = total + exponentials.sum(dim=-1, keepdim=True)
+    total * factor + -> total +
 context_not_brought_up_to_date: When a larger score appears, the sum of values so far is not
   rescaled.
-    - context = context * factor + exponentials @ values[block]
-    + context = context + exponentials @ values[block]
+    context * factor + -> context +
 nothing_brought_up_to_date: When a larger score appears, the sums so far, of exponentials and of
   values, are not rescaled.
     torch.exp(largest - new_largest) -> torch.ones_like(new_largest)
@@ -132,10 +130,8 @@ factor_turned_round: The factor is inverted: from the old maximum to a larger ne
     torch.exp(largest - new_largest) -> torch.exp(new_largest - largest).nan_to_num(posinf=0.0)
 blocks_averaged: Each block is divided by its own sum before the blocks are added. A softmax has one
   sum for all keys.
-    - total = total * factor + exponentials.sum(dim=-1, keepdim=True)
-    + total = torch.ones_like(new_largest)
-    - context = context * factor + exponentials @ values[block]
-    + context = context + exponentials / exponentials.sum(-1, keepdim=True) @ values[block]
+    total * factor + exponentials.sum(dim=-1, keepdim=True) -> torch.ones_like(new_largest)
+    context * factor + exponentials -> context + exponentials / exponentials.sum(-1, keepdim=True)
 never_divided: The sum of values is not divided by the sum of exponentials.
     return context / total -> return context
 without_a_maximum: The exponentials are taken without a maximum, so large scores overflow.

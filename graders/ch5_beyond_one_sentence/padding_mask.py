@@ -55,14 +55,12 @@ padding_mask_without_queries: The dimension of the queries is missing. A mask of
     positions >= lengths[:, None, None] -> positions >= lengths[:, None]
 padding_mask_for_every_query: The mask has a row for each query. One row is enough, because it
   broadcasts.
-    - positions >= lengths[:, None, None]
-    + (positions >= lengths[:, None, None]).expand(-1, num_tokens, -1)
+    lengths[:, None, None] -> lengths[:, None, None].expand(-1, num_tokens, -1)
 padding_mask_of_queries: The queries of the padding are hidden instead of the keys: the mask is
   transposed.
     positions >= lengths[:, None, None] -> (positions >= lengths[:, None, None]).transpose(1, 2)
 one_length_for_all: All texts get the length of the longest. Use each text's own.
-    - positions >= lengths[:, None, None]
-    + positions >= lengths.max().expand(len(lengths))[:, None, None]
+    >= lengths -> >= lengths.max().expand(len(lengths))
 padding_mask_of_numbers: The mask contains numbers instead of True and False.
     positions >= lengths[:, None, None] -> (positions >= lengths[:, None, None]).float()
 """

@@ -36,10 +36,7 @@ def cases(draw):
         *(case(name, *steps, dtype=torch.float32) for name, steps in calls.items()),
         case("same/scattered", *scattered(x=normal(2, 3, 4), positions=torch.arange(3))),
         case(
-            "narrow/far on",
-            turned(3, 64, start=start),
-            dtype=torch.bfloat16,
-            signature="ignored",
+            "narrow/far on", turned(3, 64, start=start), dtype=torch.bfloat16, signature="ignored"
         ),
     ]
 
@@ -109,38 +106,29 @@ halves_split_neighbours_joined: Two conventions are mixed: the rows are split in
 turned_backwards: The rotation goes in the opposite direction: the sine has the wrong sign.
     angles.sin().to(x.dtype) -> -angles.sin().to(x.dtype)
 both_signs_plus: Both halves add the sine's part. The first half should subtract it.
-    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
-    + torch.cat((first * cos + second * sin, second * cos + first * sin), dim=-1)
+    first * cos - second -> first * cos + second
 second_half_subtracts: In the second half the sine's part is subtracted. It should be added there.
-    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
-    + torch.cat((first * cos - second * sin, second * cos - first * sin), dim=-1)
+    second * cos + first -> second * cos - first
 halves_exchanged: The halves of the result are swapped.
     - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
     + torch.cat((second * cos + first * sin, first * cos - second * sin), dim=-1)
 rate_over_head_dim: Your exponent is i / head_dim; for pair i it should be i / (head_dim / 2).
-    - base ** (-torch.arange(half, device=x.device) / half)
-    + base ** (-torch.arange(half, device=x.device) / x.shape[-1])
+    / half) -> / x.shape[-1])
 rotation_rates_grow: Later pairs turn faster. They should turn more slowly: divide the position by
   the power.
-    - base ** (-torch.arange(half, device=x.device) / half)
-    + base ** (torch.arange(half, device=x.device) / half)
+    (-torch.arange( -> (torch.arange(
 one_rate_for_all: All pairs turn at the same rate.
-    - base ** (-torch.arange(half, device=x.device) / half)
-    + torch.ones(half, device=x.device)
+    base ** (-torch.arange(half, device=x.device) / half) -> torch.ones(half, device=x.device)
 base_fixed: The base is always 10000; the one that was passed in is ignored.
-    - base ** (-torch.arange(half, device=x.device) / half)
-    + 10000.0 ** (-torch.arange(half, device=x.device) / half)
+    base ** -> 10000.0 **
 positions_ignored: The positions are counted from 0, and those that were passed in are ignored. With
   a cache, every chunk would start at 0 again.
     angles = positions[:, None] -> angles = torch.arange(len(positions))[:, None]
 half_left_as_it_is: Only the first half of each row is rotated; both halves should change.
-    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
-    + torch.cat((first * cos - second * sin, second), dim=-1)
+    second * cos + first * sin -> second
 positions_added: Sines and cosines are added to the rows. A rotation multiplies the rows by them
   instead.
-    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
-    + torch.cat((first + sin, second + cos), dim=-1)
+    first * cos - second * sin, second * cos + first * sin -> first + sin, second + cos
 rotation_detached: No gradient flows back through the result.
-    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
-    + torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1).detach()
+    * sin), dim=-1) -> * sin), dim=-1).detach()
 """

@@ -30,11 +30,9 @@ sines_then_cosines: All sines come first and all cosines last; each sine should 
     - torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)
     + torch.cat((angles.sin(), angles.cos()), dim=-1)
 cosine_first: Sine and cosine are swapped: the sine belongs in the even columns.
-    - torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)
-    + torch.stack((angles.cos(), angles.sin()), dim=-1).reshape(num_tokens, d)
+    angles.sin(), angles.cos() -> angles.cos(), angles.sin()
 only_sines: All columns contain sines; the odd ones should contain cosines.
-    - torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)
-    + torch.stack((angles.sin(), angles.sin()), dim=-1).reshape(num_tokens, d)
+    angles.cos() -> angles.sin()
 exponent_without_two: The exponent is i / d instead of 2i / d, so each clock is slowed down only by
   the root of the right factor.
     10000.0 ** (-torch.arange(0, d, 2) / d) -> 10000.0 ** (-torch.arange(d // 2) / d)
@@ -62,6 +60,5 @@ angles_times_pi: The angles are multiplied by pi. The first clock should turn by
 places_from_one: The positions start at 1; they should start at 0.
     torch.arange(num_tokens)[:, None] -> torch.arange(1, num_tokens + 1)[:, None]
 places_in_columns: Positions run along the columns; each position should be a row.
-    - torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)
-    + torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d).T
+    .reshape(num_tokens, d) -> .reshape(num_tokens, d).T
 """

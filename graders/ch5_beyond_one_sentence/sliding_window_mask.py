@@ -46,8 +46,7 @@ window_hides_nothing: Nothing is hidden, because no token is both in the future 
     (distance < 0) | (distance >= window) -> (distance < 0) & (distance >= window)
 window_in_blocks: The tokens are cut into blocks that see only themselves. The window should move
   along with each token.
-    - (distance < 0) | (distance >= window)
-    + (distance < 0) | (positions[:, None] // window != positions // window)
+    (distance >= window) -> (positions[:, None] // window != positions // window)
 window_of_the_last_tokens: All tokens share one window at the end of the text. Each token should
   look back from itself.
     (distance < 0) | (distance >= window) -> (distance < 0) | (positions < num_tokens - window)

@@ -23,7 +23,6 @@ from ..usual import GRADIENTS, SAME
 def cases(draw):
     """Return cases of several widths and ranks."""
     b, n, d = draw(BATCH, TOKENS, FEATURES)
-    twins = [construct(d=5) for _ in range(2)]
     return [
         *(case(f"values/{s}", *used(*s)) for s in [(2, 3), (4,), (2, 3, 8), (b, 1, d), (n, 1)]),
         case("values/drawn", *used(n, d)),
@@ -31,7 +30,7 @@ def cases(draw):
         case("values/float32", *module(3, 4, dtype="float32"), dtype=torch.float32),
         case("gradients/drawn", *module(b, d, gradient=normal(b, d))),
         case("gradients/in evaluation", *module(5, gradient=normal(5), training=False)),
-        case("same/copies", *copied(twins, load(layers(5)), normal(2, 4, 5))),
+        case("same/copies", *copied({"d": 5}, layers(5), normal(2, 4, 5))),
         case("parameters/5", *structure(d=5), signature="structure"),
         *starts(d=5),
     ]
@@ -74,32 +73,26 @@ CHECKS = [
 
 MISTAKES = """
 relu_for_gelu: There is a ReLU between the layers instead of a GELU.
-    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
-    + nn.Sequential(nn.Linear(d, 4 * d), nn.ReLU(), nn.Linear(4 * d, d))
+    nn.GELU() -> nn.ReLU()
 gelu_by_tanh 10%: The GELU is the one approximated by tanh; use the exact one, nn.GELU().
-    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
-    + nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(approximate="tanh"), nn.Linear(4 * d, d))
+    nn.GELU() -> nn.GELU(approximate="tanh")
 gelu_by_sigmoid 10%: The GELU is the one approximated by a sigmoid; use the exact one, nn.GELU().
     - return self.layers(x)
     + first, _, second = self.layers
     + x = first(x)
     + return second(x * torch.sigmoid(1.702 * x))
 silu_for_gelu: There is a SiLU between the layers instead of a GELU.
-    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
-    + nn.Sequential(nn.Linear(d, 4 * d), nn.SiLU(), nn.Linear(4 * d, d))
+    nn.GELU() -> nn.SiLU()
 no_bend: There is no activation between the two layers, so together they are one linear layer.
-    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
-    + nn.Sequential(nn.Linear(d, 4 * d), nn.Identity(), nn.Linear(4 * d, d))
+    nn.GELU() -> nn.Identity()
 not_four_times_as_wide: The hidden layer is not four times as wide.
-    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
-    + nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.Linear(d, d))
+    nn.Linear(d, 4 * d) -> nn.Linear(d, d)
+    nn.Linear(4 * d, d) -> nn.Linear(d, d)
 gelu_at_the_end_too: There is another GELU after the second layer. The result should be free to be
   negative.
-    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
-    + nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d), nn.GELU())
+    nn.Linear(4 * d, d) -> nn.Linear(4 * d, d), nn.GELU()
 gelu_before_the_layers: The GELU is before the first layer; it belongs between the two.
-    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
-    + nn.Sequential(nn.Linear(d, 4 * d), nn.Identity(), nn.Linear(4 * d, d))
+    nn.GELU() -> nn.Identity()
     return self.layers(x) -> return self.layers(nn.functional.gelu(x))
 added_already: The input is added to the result here. The block does that, in the next exercise.
     return self.layers(x) -> return x + self.layers(x)
@@ -107,8 +100,7 @@ feed_forward_without_bias 20%: The layers have no biases; both should have one.
     - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
     + nn.Sequential(nn.Linear(d, 4 * d, bias=False), nn.GELU(), nn.Linear(4 * d, d, bias=False))
 first_layer_without_bias 20%: The first layer has no bias; both layers should have one.
-    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
-    + nn.Sequential(nn.Linear(d, 4 * d, bias=False), nn.GELU(), nn.Linear(4 * d, d))
+    nn.Linear(d, 4 * d) -> nn.Linear(d, 4 * d, bias=False)
 twice_as_wide: The hidden layer is twice as wide as d instead of four times.
     - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
     + nn.Sequential(nn.Linear(d, 2 * d), nn.GELU(), nn.Linear(2 * d, d))

@@ -28,7 +28,6 @@ def cases(draw):
     """
     b, n, d = draw(BATCH, TOKENS, FEATURES)
     shapes = [(4, 3), (2, 3, 5), (1, 3, 2, 5), (7,), (3, 1), (b, 1, d), (n, d)]
-    twins = [construct(d=5) for _ in range(2)]
     return [
         shown("sentence/two rows", *normed(2, 4)),
         case("plain/example", construct(d=4), call(x=torch.tensor([[1.0, 3.0, 1.0, 3.0]]))),
@@ -49,7 +48,7 @@ def cases(draw):
             case(f"own/{shape}", *normed(*shape, factor=0.1, watch=True), signature="norm used")
             for shape in [(3, 4), (2, 3, 5), (6,), (2, 1, 3, 4), (b, d)]
         ),
-        case("same/copies", *copied(twins, load(columns(5)), normal(2, 3, 5))),
+        case("same/copies", *copied({"d": 5}, columns(5), normal(2, 3, 5))),
         case("parameters/6", *structure(d=6, state=True), signature="structure"),
     ]
 
@@ -101,7 +100,7 @@ CHECKS = [
         0.25,
         "It is your own code and does not call torch's norm.",
         it.agrees("own"),
-        it.avoids_norms("own"),
+        it.avoids_library("own", "norm"),
     ),
     check(0.25, COPIED, it.keeps_inputs("values", "plain"), SAME),
 ]
@@ -119,31 +118,9 @@ without_eps: eps is missing, so a row of equal numbers is divided by 0.
 eps_fixed: eps is a fixed number; the one that was passed in is ignored.
     self.eps = eps -> self.eps = 1e-5
 default_eps 10%: The default of eps is not 1e-5.
-    - ### BEGIN SOLUTION
-    -         mean = x.mean(dim=-1, keepdim=True)
-    -         variance = x.var(dim=-1, keepdim=True, unbiased=False)
-    -         normed = (x - mean) / torch.sqrt(variance + self.eps)
-    -         return self.scale * normed + self.shift
-    + ### BEGIN SOLUTION
-    +         mean = x.mean(dim=-1, keepdim=True)
-    +         variance = x.var(dim=-1, keepdim=True, unbiased=False)
-    +         normed = (x - mean) / torch.sqrt(variance + self.eps)
-    +         return self.scale * normed + self.shift
-    +
-    +     __init__.__defaults__ = (1e-6,)
+    self.eps = eps -> self.eps = 1e-6 if eps == 1e-5 else eps
 larger_default_eps 10%: The default of eps is larger than 1e-5.
-    - ### BEGIN SOLUTION
-    -         mean = x.mean(dim=-1, keepdim=True)
-    -         variance = x.var(dim=-1, keepdim=True, unbiased=False)
-    -         normed = (x - mean) / torch.sqrt(variance + self.eps)
-    -         return self.scale * normed + self.shift
-    + ### BEGIN SOLUTION
-    +         mean = x.mean(dim=-1, keepdim=True)
-    +         variance = x.var(dim=-1, keepdim=True, unbiased=False)
-    +         normed = (x - mean) / torch.sqrt(variance + self.eps)
-    +         return self.scale * normed + self.shift
-    +
-    +     __init__.__defaults__ = (1e-3,)
+    self.eps = eps -> self.eps = 1e-3 if eps == 1e-5 else eps
 mean_not_subtracted: The mean is not subtracted.
     (x - mean) -> x
 rms_norm: This is RMSNorm: the mean is not subtracted, and the mean of the squares takes the place

@@ -231,21 +231,17 @@ no_positions: The positions are never added, so the model is not told the order 
     self.token_embedding(ids) + self.position_embedding(places) -> self.token_embedding(ids)
 positions_multiplied: The position vectors are multiplied by the token vectors; they should be
   added.
-    - self.token_embedding(ids) + self.position_embedding(places)
-    + self.token_embedding(ids) * self.position_embedding(places)
+    self.token_embedding(ids) + -> self.token_embedding(ids) *
 token_vectors_scaled: The token vectors are multiplied by the root of d, as in the first
   Transformer. Add the positions to them unscaled.
-    - self.token_embedding(ids) +
-    + self.token_embedding.embedding_dim**0.5 * self.token_embedding(ids) +
+    self.token_embedding(ids) -> self.token_embedding.embedding_dim**0.5 * self.token_embedding(ids)
 places_of_ids: The ids are looked up in the table of positions. A position says where a token is,
   not which one it is.
     places = torch.arange(ids.shape[1], device=ids.device) -> places = ids % self.context_length
 gpt_places_from_one: The positions start at 1; they should start at 0.
-    - places = torch.arange(ids.shape[1], device=ids.device)
-    + places = torch.arange(1, ids.shape[1] + 1, device=ids.device) % self.context_length
+    self.position_embedding(places) -> self.position_embedding((places + 1) % self.context_length)
 places_always_all: The positions of a full context are added, whatever the length of the text.
-    - places = torch.arange(ids.shape[1], device=ids.device)
-    + places = torch.arange(self.context_length, device=ids.device)
+    torch.arange(ids.shape[1], -> torch.arange(self.context_length,
 final_norm_left_out: The last norm is not applied.
     return self.head(self.final_norm(x)) -> return self.head(x)
 log_probabilities_returned: The result contains log probabilities instead of logits. The loss and
@@ -255,14 +251,9 @@ probabilities_returned: The result contains probabilities instead of logits. The
   apply the softmax.
     return self.head(self.final_norm(x)) -> return self.head(self.final_norm(x)).softmax(dim=-1)
 one_block_again_and_again: The first block is applied repeatedly; each block should be applied once.
-    - for block in self.blocks:
-    -     x = block(x)
-    + for block in self.blocks:
-    +     x = self.blocks[0](x)
+    x = block(x) -> x = self.blocks[0](x)
 first_block_only: Only the first block is applied.
-    - for block in self.blocks:
-    -     x = block(x)
-    + x = self.blocks[0](x)
+    for block in self.blocks: -> for block in self.blocks[:1]:
 blocks_in_reverse: The blocks are applied from the last to the first.
     for block in self.blocks: -> for block in reversed(self.blocks):
 blocks_not_chained: All blocks get the same x, so only the last one counts. Each should get the
@@ -273,10 +264,7 @@ blocks_not_chained: All blocks get the same x, so only the last one counts. Each
     + for block in self.blocks:
     +     x = block(start)
 block_input_added_again: A block's input is added to its result. The block has already added it.
-    - for block in self.blocks:
-    -     x = block(x)
-    + for block in self.blocks:
-    +     x = x + block(x)
+    x = block(x) -> x = x + block(x)
 blocks_share_weights: All blocks are the same object, so they can never learn to differ.
     - nn.ModuleList(
     -     TransformerBlock(d, context_length, dropout, num_heads) for _ in range(num_layers)
@@ -296,8 +284,7 @@ sums_not_dropped: Dropout never acts on the sum of token and position; it should
 last_place_only: Only the last position's logits are returned; return those of all positions.
     return self.head(self.final_norm(x)) -> return self.head(self.final_norm(x[:, -1]))
 gpt_dropout_not_passed_on: The dropout rate is not passed on to the blocks.
-    - TransformerBlock(d, context_length, dropout, num_heads) for _ in range(num_layers)
-    + TransformerBlock(d, context_length, 0.0, num_heads) for _ in range(num_layers)
+    context_length, dropout, -> context_length, 0.0,
 heads_for_layers: There are as many blocks as heads; num_layers is the number of blocks.
     for _ in range(num_layers) -> for _ in range(num_heads)
 context_length_not_kept: The model does not store its context_length. `generate` needs it to cut the

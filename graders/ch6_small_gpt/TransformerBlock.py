@@ -41,7 +41,7 @@ def cases(draw):
     b, n, d, more = draw(BATCH, TOKENS, (25, 27), (33, 39))
     (few,) = draw(MODERATE)
     sizes = [(1, 5, 6, 7, 3), (2, 3, 1, 4, 1), (b, 1, d, 9, 1), (1, n, d, n + more, d)]
-    twins = [construct(d=4, context_length=5, dropout=0.0, num_heads=2) for _ in range(2)]
+    small: dict = {"d": 4, "context_length": 5, "num_heads": 2}
     return [
         case("values/example", *module(2, 3, 8, 4, 2)),
         *(case(f"values/{size}", *module(*size)) for size in sizes),
@@ -68,12 +68,8 @@ def cases(draw):
             "gradients/drawn", *module(b, 8, few, 9, 1, gradient=normal(b, 8, few), training=True)
         ),
         case("gradients/in evaluation", *module(1, 4, 6, 5, 3, gradient=normal(1, 4, 6))),
-        case("same/copies", *copied(twins, load(parts(4)), normal(2, 3, 4))),
-        case(
-            "parameters/4",
-            *structure(d=4, context_length=5, dropout=0.1, num_heads=2),
-            signature="structure",
-        ),
+        case("same/copies", *copied(small | {"dropout": 0.0}, parts(4), normal(2, 3, 4))),
+        case("parameters/4", *structure(**small, dropout=0.1), signature="structure"),
     ]
 
 
@@ -160,58 +156,24 @@ CHECKS = [
 
 MISTAKES = """
 nothing_added: The input is not added to the results of the parts.
-    - ### BEGIN SOLUTION
-    -         x = x +
-    + ### BEGIN SOLUTION
-    +         x =
-    - ))
-    - x = x +
-    + ))
-    + x =
+    x + self.dropout(self.attention( -> self.dropout(self.attention(
+    x + self.dropout(self.feed_forward( -> self.dropout(self.feed_forward(
 attention_not_added: The input is not added to the result of attention.
-    - ### BEGIN SOLUTION
-    -         x = x +
-    + ### BEGIN SOLUTION
-    +         x =
+    x + self.dropout(self.attention( -> self.dropout(self.attention(
 feed_forward_not_added: The input of the feed-forward part is not added to its result.
-    - ))
-    - x = x +
-    + ))
-    + x =
+    x + self.dropout(self.feed_forward( -> self.dropout(self.feed_forward(
 norm_after_the_sum: The norms come after the sums. Each norm should come before its part.
-    self.norm1(x) -> x
-    self.norm2(x) -> x
-    - ### BEGIN SOLUTION
-    -         x = x +
-    + ### BEGIN SOLUTION
-    +         x = self.norm1(x +
-    - ))
-    - x = x +
-    + )))
-    + x = self.norm2(x +
-    - ))
-    - return
-    + )))
-    + return
+    - x + self.dropout(self.attention(self.norm1(x)))
+    + self.norm1(x + self.dropout(self.attention(x)))
+    - x + self.dropout(self.feed_forward(self.norm2(x)))
+    + self.norm2(x + self.dropout(self.feed_forward(x)))
 results_normed: The norms are applied to the results of the parts. Each norm should come before its
   part.
-    - x = x + self.dropout(self.attention(self.norm1(x)))
-    + x = x + self.dropout(self.norm1(self.attention(x)))
-    - x = x + self.dropout(self.feed_forward(self.norm2(x)))
-    + x = x + self.dropout(self.norm2(self.feed_forward(x)))
+    self.attention(self.norm1(x)) -> self.norm1(self.attention(x))
+    self.feed_forward(self.norm2(x)) -> self.norm2(self.feed_forward(x))
 normed_input_added: The normalised x is added. Add x from before the norm instead.
-    self.norm1(x) -> x
-    self.norm2(x) -> x
-    - ))
-    - x = x +
-    + ))
-    + x = self.norm2(x)
-    + x = x +
-    - ### BEGIN SOLUTION
-    -         x = x +
-    + ### BEGIN SOLUTION
-    +         x = self.norm1(x)
-    +         x = x +
+    x + self.dropout(self.attention( -> self.norm1(x) + self.dropout(self.attention(
+    x + self.dropout(self.feed_forward( -> self.norm2(x) + self.dropout(self.feed_forward(
 one_norm_for_both: One norm is used for both parts; each should have its own.
     self.norm2(x) -> self.norm1(x)
 norms_are_one_object: Both norms are the same object, so they can never learn to differ.
@@ -221,39 +183,28 @@ feed_forward_without_norm: The feed-forward part gets x without its norm.
 attention_without_norm: Attention gets x without its norm.
     self.norm1(x) -> x
 parts_in_the_other_order: Feed-forward comes before attention.
-    - x = x + self.dropout(self.attention(self.norm1(x)))
-    + x = x + self.dropout(self.feed_forward(self.norm1(x)))
-    - x = x + self.dropout(self.feed_forward(self.norm2(x)))
-    + x = x + self.dropout(self.attention(self.norm2(x)))
+    self.attention(self.norm1(x)) -> self.feed_forward(self.norm1(x))
+    self.feed_forward(self.norm2(x)) -> self.attention(self.norm2(x))
 parts_side_by_side: Both parts start from the block's input. The second should start from the first
   sum.
-    - ### BEGIN SOLUTION
-    -         x =
-    + ### BEGIN SOLUTION
-    +         start = x
-    +         x =
+    - x = x + self.dropout(self.attention(
+    + start = x
+    + x = x + self.dropout(self.attention(
     self.norm2(x) -> self.norm2(start)
 first_input_added_twice: The second sum adds the block's input instead of x after attention.
-    - x = x + self.dropout(self.attention(self.norm1(x)))
+    - x = x + self.dropout(self.attention(
     + start = x
-    + x = x + self.dropout(self.attention(self.norm1(x)))
-    - x = x + self.dropout(self.feed_forward(self.norm2(x)))
-    + x = start + self.dropout(self.feed_forward(self.norm2(x)))
+    + x = x + self.dropout(self.attention(
+    x + self.dropout(self.feed_forward( -> start + self.dropout(self.feed_forward(
 one_sum_around_both: The block's input is added only once, after both parts. Each part needs its own
   sum.
-    - ### BEGIN SOLUTION
-    -         x = x +
-    + ### BEGIN SOLUTION
-    +         start = x
-    +         x =
-    - ))
-    - x = x +
-    + ))
-    + x = start +
+    - x = x + self.dropout(self.attention(
+    + start = x
+    + x = self.dropout(self.attention(
+    x + self.dropout(self.feed_forward( -> start + self.dropout(self.feed_forward(
 first_sum_lost: The result of attention is never used: the second part starts from the block's input
   and is added to it.
-    - x = x + self.dropout(self.attention(self.norm1(x)))
-    + y = x + self.dropout(self.attention(self.norm1(x)))
+    x = x + self.dropout(self.attention( -> y = x + self.dropout(self.attention(
 block_dropout_left_out: Dropout never acts on the results of the parts in training.
     self.dropout(self.attention( -> (self.attention(
     self.dropout(self.feed_forward( -> (self.feed_forward(
@@ -264,30 +215,18 @@ feed_forward_dropout_left_out: Dropout never acts on the result of the feed-forw
     self.dropout(self.feed_forward( -> (self.feed_forward(
 dropout_on_the_sum: Dropout acts on too much or too early: on a sum, on x, or on the input of a
   part. It should act on a part's result, before that is added.
-    - x = x + self.dropout(self.attention(self.norm1(x)))
-    + x = self.dropout(x + self.attention(self.norm1(x)))
-    - x = x + self.dropout(self.feed_forward(self.norm2(x)))
-    + x = self.dropout(x + self.feed_forward(self.norm2(x)))
+    x + self.dropout(self.attention( -> self.dropout(x + self.attention(
+    x + self.dropout(self.feed_forward( -> self.dropout(x + self.feed_forward(
 block_dropout_not_passed_on: Attention does not get the dropout rate that was passed in.
-    - MultiHeadAttention(d, d, context_length, dropout, num_heads)
-    + MultiHeadAttention(d, d, context_length, 0.0, num_heads)
+    dropout, num_heads) -> 0.0, num_heads)
 one_head_only: Attention does not get the number of heads that was passed in.
-    - MultiHeadAttention(d, d, context_length, dropout, num_heads)
-    + MultiHeadAttention(d, d, context_length, dropout, 1)
+    dropout, num_heads) -> dropout, 1)
 block_input_overwritten: A tensor that was passed in is overwritten. The caller still needs its old
   values.
-    - ### BEGIN SOLUTION
-    -         x = x +
-    + ### BEGIN SOLUTION
-    +         x +=
+    x = x + self.dropout(self.attention( -> x += self.dropout(self.attention(
 normed_input_added_to_attention 40%: The normalised x is added to the result of attention. Add x
   from before the norm instead.
-    self.norm1(x) -> x
-    - ### BEGIN SOLUTION
-    -         x = x +
-    + ### BEGIN SOLUTION
-    +         x = self.norm1(x)
-    +         x = x +
+    x + self.dropout(self.attention( -> self.norm1(x) + self.dropout(self.attention(
 normed_input_added_to_feed_forward 40%: The normalised x is added to the result of the feed-forward
   part. Add x from before the norm instead.
     self.norm2(x) -> x

@@ -73,8 +73,7 @@ targets_not_moved: Inputs and targets are the same windows. The targets should b
 targets_moved_back: The targets are one token earlier. The model should predict the next token.
     return ids[windows], ids[windows + 1] -> return ids[windows + 1], ids[windows]
 targets_two_on: The targets are two tokens later instead of one.
-    - return ids[windows], ids[windows + 1]
-    + return ids[windows], ids[(windows + 2).clamp(max=len(ids) - 1)]
+    windows + 1 -> (windows + 2).clamp(max=len(ids) - 1)
 targets_one_short: The targets have one token less than the inputs. The slice of a target ends one
   token after that of its input.
     return ids[windows], ids[windows + 1] -> return ids[windows], ids[windows[:, 1:]]
@@ -85,17 +84,14 @@ last_window_never_drawn: The last window that fits is never drawn: `torch.randin
   its upper end.
     last = len(ids) - context_length -> last = len(ids) - context_length - 1
 first_window_never_drawn: The first window is never drawn.
-    - torch.randint(0, last, (batch_size,), generator=generator)
-    + torch.randint(min(1, last - 1), last, (batch_size,), generator=generator)
+    torch.randint(0, -> torch.randint(min(1, last - 1),
 cut_in_order: The windows are taken in order from the start. Draw them at random.
     torch.randint(0, last, (batch_size,), generator=generator) -> torch.arange(batch_size) % last
 one_start_for_all: All windows of a batch start at the same place.
-    - torch.randint(0, last, (batch_size,), generator=generator)
-    + torch.randint(0, last, (1,), generator=generator).expand(batch_size)
+    (batch_size,), generator=generator) -> (1,), generator=generator).expand(batch_size)
 generator_ignored: `generator` is not used: the random numbers come from torch's own generator. Pass
   it on to the function that draws.
-    - torch.randint(0, last, (batch_size,), generator=generator)
-    + torch.randint(0, last, (batch_size,))
+    (batch_size,), generator=generator) -> (batch_size,))
 windows_in_columns: The windows are columns; each window should be a row.
     return ids[windows], ids[windows + 1] -> return ids[windows].T, ids[windows + 1].T
 """

@@ -55,7 +55,7 @@ CHECKS = [
         0.35,
         "It is your own code and does not call torch's loss.",
         it.agrees("own"),
-        it.avoids_losses("own"),
+        it.avoids_library("own", "loss"),
     ),
     check(0.35, UNCHANGED, it.keeps_inputs("values", "leading"), SAME),
 ]
@@ -63,21 +63,17 @@ CHECKS = [
 
 MISTAKES = """
 loss_of_each_row: A loss for each row is returned instead of their mean.
-    - return (torch.logsumexp(logits, dim=-1) - right).mean()
-    + return (torch.logsumexp(logits, dim=-1) - right)
+    right).mean() -> right)
 all_targets_of_each_row: `logits[..., targets]` takes the entries of all targets from each row. Each
   row needs only the entry of its own target.
     logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1) -> logits[..., targets]
 target_zero_left_out: Rows with target 0 are left out, as if 0 stood for padding. Here 0 is a token
   like any other.
-    - return (torch.logsumexp(logits, dim=-1) - right).mean()
-    + return (torch.logsumexp(logits, dim=-1) - right)[targets != 0].mean()
+    right).mean() -> right)[targets != 0].mean()
 loss_negative: The sign is reversed: the better the model, the larger the result.
-    - return (torch.logsumexp(logits, dim=-1) - right).mean()
-    + return (right - torch.logsumexp(logits, dim=-1)).mean()
+    torch.logsumexp(logits, dim=-1) - right -> right - torch.logsumexp(logits, dim=-1)
 probability_without_logarithm: The probability itself is used instead of its logarithm.
-    - return (torch.logsumexp(logits, dim=-1) - right).mean()
-    + return -(right - torch.logsumexp(logits, dim=-1)).exp().mean()
+    (torch.logsumexp(logits, dim=-1) - right) -> -(right - torch.logsumexp(logits, dim=-1)).exp()
 logarithm_of_the_mean: The logarithm is taken of the mean probability. Take it of each row's
   probability, and then the mean.
     - return (torch.logsumexp(logits, dim=-1) - right).mean()
@@ -86,22 +82,19 @@ logit_of_the_right_token_alone: Only the right token's logit is used; the others
   of the softmax.
     return (torch.logsumexp(logits, dim=-1) - right).mean() -> return -right.mean()
 loss_overflows: The exponentials are taken without subtracting a maximum, so large logits overflow.
-    - return (torch.logsumexp(logits, dim=-1) - right).mean()
-    + return (logits.exp().sum(dim=-1).log() - right).mean()
+    torch.logsumexp(logits, dim=-1) -> logits.exp().sum(dim=-1).log()
 probability_rounds_to_zero: The logarithm is taken of the softmax's result, which rounds to 0 if a
   logit is far below the others. The lesson's formula takes no logarithm of 0.
     - return (torch.logsumexp(logits, dim=-1) - right).mean()
     + return -(right - torch.logsumexp(logits, dim=-1)).exp().log().mean()
 logarithm_to_base_two: The logarithm has base 2; use the natural one.
-    - return (torch.logsumexp(logits, dim=-1) - right).mean()
-    + return (torch.logsumexp(logits, dim=-1) - right).mean() / 0.6931471805599453
+    right).mean() -> right).mean() / 0.6931471805599453
 softmax_before_the_loss: The logits go through a softmax first, and again in the loss.
     - right = logits.gather
     + logits = logits.softmax(dim=-1)
     + right = logits.gather
 loss_detached: No gradient flows back through the result, so nothing can learn from it.
-    - return (torch.logsumexp(logits, dim=-1) - right).mean()
-    + return (torch.logsumexp(logits, dim=-1) - right).mean().detach()
+    right).mean() -> right).mean().detach()
 library_loss 10%: It calls torch's own loss; the exercise is to write it yourself.
     - return (torch.logsumexp(logits, dim=-1) - right).mean()
     + rows = logits.reshape(-1, logits.shape[-1])

@@ -4,17 +4,7 @@ from functools import partial
 
 import torch
 
-from tensorgrade.author import (
-    call,
-    case,
-    check,
-    computed,
-    construct,
-    it,
-    load,
-    mode,
-    normal,
-)
+from tensorgrade.author import call, case, check, computed, construct, it, load, mode, normal
 
 from ..steps import BATCH, LONG
 from .SmallGPT import ids
@@ -71,7 +61,7 @@ def drawn(temperature, top_k):
         made,
         table,
         source,
-        call("generate", model=made, ids=computed(many_times, texts), **asked),
+        call("generate", model=made, ids=computed(torch.Tensor.repeat, texts, TEXTS, 1), **asked),
         call(made, ids=computed(all_seen, texts), result="logits"),
     )
 
@@ -79,10 +69,6 @@ def drawn(temperature, top_k):
 def unlike(numbers: torch.Tensor) -> torch.Tensor:
     """Return three texts of three tokens: their ends differ, and no text repeats a token."""
     return numbers.argsort().unfold(0, 3, 1)
-
-
-def many_times(texts: torch.Tensor) -> torch.Tensor:
-    return texts.repeat(TEXTS, 1)
 
 
 def all_seen(texts: torch.Tensor) -> torch.Tensor:
@@ -172,23 +158,18 @@ top_k_ignored: Every token may be drawn; only the k most likely ones should be.
     logits = logits.masked_fill(logits < last_kept, -torch.inf) -> pass
 place_in_the_top_k_as_token: With top_k, a place among the k largest logits is drawn and used as a
   token. Keep all logits in their places and hide the others.
-    - logits = logits.masked_fill(logits < last_kept, -torch.inf)
-    + logits = logits.topk(top_k, dim=-1).values
+    logits.masked_fill(logits < last_kept, -torch.inf) -> logits.topk(top_k, dim=-1).values
 top_k_one_too_many: One token more than k may be drawn.
     logits.topk(top_k, dim=-1) -> logits.topk(min(top_k + 1, logits.shape[-1]), dim=-1)
 top_k_one_too_few: The least likely of the top k is hidden too. Hide only what is below it.
     logits < last_kept -> logits <= last_kept
 hidden_with_zero: All but the top k logits are set to 0, and the softmax gives 0 a weight too.
-    - logits = logits.masked_fill(logits < last_kept, -torch.inf)
-    + logits = logits.masked_fill(logits < last_kept, 0.0)
+    -torch.inf -> 0.0
 always_the_likeliest: The most likely token is used at every temperature. Above 0, draw a token.
-    - chosen = torch.multinomial(probabilities, 1, generator=generator)
-    + chosen = probabilities.argmax(dim=-1, keepdim=True)
+    torch.multinomial(probabilities, 1, generator=generator) -> probabilities.topk(1).indices
 drawn_evenly: All tokens are equally likely to be drawn, whatever the model's logits are.
-    - chosen = torch.multinomial(probabilities, 1, generator=generator)
-    + chosen = torch.multinomial(torch.ones_like(probabilities), 1, generator=generator)
+    multinomial(probabilities, -> multinomial(torch.ones_like(probabilities),
 drawn_without_generator: `generator` is not used: the random numbers come from torch's own
   generator. Pass it on to the function that draws.
-    - chosen = torch.multinomial(probabilities, 1, generator=generator)
-    + chosen = torch.multinomial(probabilities, 1)
+    1, generator=generator) -> 1)
 """

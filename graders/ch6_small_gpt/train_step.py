@@ -91,11 +91,9 @@ loss_as_a_tensor: The loss is returned as a tensor instead of a float.
 loss_after_the_step: The loss after the step is returned instead of the one before it.
     return loss.item() -> return cross_entropy(model(inputs), targets).item()
 targets_shifted_again: The targets are shifted once more. They are already the next tokens.
-    - cross_entropy(model(inputs), targets)
-    + cross_entropy(model(inputs)[:, :-1], targets[:, 1:])
+    model(inputs), targets -> model(inputs)[:, :-1], targets[:, 1:]
 inputs_for_targets: The model learns to predict its own inputs; the targets are the next tokens.
     loss = cross_entropy(model(inputs), targets) -> loss = cross_entropy(model(inputs), inputs)
 loss_of_the_last_place: Only the last position contributes to the loss; each position should.
-    - loss = cross_entropy(model(inputs), targets)
-    + loss = cross_entropy(model(inputs)[:, -1], targets[:, -1])
+    model(inputs), targets -> model(inputs)[:, -1], targets[:, -1]
 """

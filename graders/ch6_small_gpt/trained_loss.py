@@ -38,9 +38,7 @@ def measured(size, training):
 
 CHECKS = [
     check(
-        2.5,
-        "The mean loss at the last position.",
-        it.agrees("values", only="result", strict=True),
+        2.5, "The mean loss at the last position.", it.agrees("values", only="result", strict=True)
     ),
     check(1, "Each of many windows counts the same.", it.agrees("many", only="result")),
     check(
@@ -62,16 +60,13 @@ MISTAKES = """
 loss_at_every_place 40%: The loss of all positions is returned. Use only the last position: there
   the model has seen the whole window but not the next token.
     logits = model(windows[:, :-1])[:, -1] -> logits = model(windows[:, :-1])
-    - return cross_entropy(logits, windows[:, -1]).item()
-    + return cross_entropy(logits, windows[:, 1:]).item()
+    windows[:, -1] -> windows[:, 1:]
 loss_at_the_first_place 40%: The loss of the first position is returned instead of the last one's.
     logits = model(windows[:, :-1])[:, -1] -> logits = model(windows[:, :-1])[:, 0]
-    - return cross_entropy(logits, windows[:, -1]).item()
-    + return cross_entropy(logits, windows[:, 1]).item()
+    windows[:, -1] -> windows[:, 1]
 own_last_token_foreseen 40%: The model predicts a token that it has already seen; it should predict
   the next one.
-    - return cross_entropy(logits, windows[:, -1]).item()
-    + return cross_entropy(logits, windows[:, -2]).item()
+    windows[:, -1] -> windows[:, -2]
 measured_in_training: The model runs in the mode that it was left in; switch it to evaluation first.
     model.eval() -> pass
 mode_left_changed: The model is left in another mode than before, and the caller may continue to
@@ -80,17 +75,13 @@ mode_left_changed: The model is left in another mode than before, and the caller
 always_back_to_training: The model is left in training mode, even if it was in evaluation before.
     model.train(training) -> model.train()
 measured_loss_as_a_tensor 30%: The loss is returned as a tensor instead of a float.
-    - return cross_entropy(logits, windows[:, -1]).item()
-    + return cross_entropy(logits, windows[:, -1])
+    windows[:, -1]).item() -> windows[:, -1])
 measured_loss_summed 40%: The losses of all windows are added up; return their mean.
-    - return cross_entropy(logits, windows[:, -1]).item()
-    + return cross_entropy(logits, windows[:, -1]).item() * len(windows)
+    windows[:, -1]).item() -> windows[:, -1]).item() * len(windows)
 measured_loss_negative 40%: The sign of the loss is reversed: the better the model, the smaller it
   should be.
-    - return cross_entropy(logits, windows[:, -1]).item()
-    + return -cross_entropy(logits, windows[:, -1]).item()
+    cross_entropy( -> -cross_entropy(
 likelihood_for_loss 40%: The probability of the right tokens is returned; the loss is minus its
   logarithm.
-    - return cross_entropy(logits, windows[:, -1]).item()
-    + return (-cross_entropy(logits, windows[:, -1])).exp().item()
+    cross_entropy(logits, windows[:, -1]). -> (-cross_entropy(logits, windows[:, -1])).exp().
 """

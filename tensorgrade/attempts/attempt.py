@@ -52,6 +52,8 @@ class Attempt:
         self.chapter: Chapter = course.chapter(side.references.chapter)
         self.exercises = [exercise.name for exercise in self.chapter.exercises]
         self.answers: dict[str, Answer] = {}
+        # The programs so far. Loading one takes time, so each is kept for later cases.
+        self.programs: list[Program] = []
 
     @cached_property
     def facts(self) -> Looked:
@@ -80,23 +82,13 @@ class Attempt:
         ]
         return replace(loaded, problems=tuple(problems))
 
-    @cached_property
-    def programs(self) -> list[Program]:
-        """The programs so far. Loading one takes time, so each is kept for later cases."""
-        return [self.program]
-
     def under(self, names: Assignment, alone: tuple[str, str] | None = None) -> Program:
         """Return the program with these names for the learner's, and perhaps a definition alone."""
-        made = (one for one in self.programs if (one.assigned, one.alone) == (names, alone))
-        if found := next(made, None):
-            return found
+        for one in (self.program, *self.programs):
+            if (one.assigned, one.alone) == (names, alone):
+                return one
         self.programs.append(replace(self.program, assigned=names, alone=alone))
         return self.programs[-1]
-
-    @property
-    def latest(self) -> "Answer | None":
-        """The answer that ran last. Names that it has decided hold for the exercises after it."""
-        return next(reversed(self.answers.values()), None)
 
     @property
     def public(self) -> References | None:
@@ -147,19 +139,6 @@ class Attempt:
         """(first line, last line, names) of each top-level statement of the learner's text."""
         most = len(self.submitted.lines)
         return [(a, b, names) for names, a, b in self.facts.spans if b <= most]
-
-    @property
-    def names(self) -> dict[str, list[str]]:
-        """By exercise: the names that its code uses and the learner's text does not define."""
-        return self.facts.names
-
-    def place(self, line: int) -> str:
-        """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""
-        return self.source.place(line)
-
-    def is_in_cell(self, line: int) -> bool:
-        """Return True if a line is in a cell of a notebook."""
-        return self.source.cell(line) is not None
 
 
 class Answer(CheckedExercise):
@@ -243,12 +222,6 @@ class Answer(CheckedExercise):
     def is_as_given(self) -> bool:
         """True if the given code is unchanged."""
         return bool(self.given_code) and self.attempt.facts.changes.get(self.name) == 0
-
-    @property
-    def is_rewritten(self) -> bool:
-        """True if more of the given code was changed than a repair needs, or if it is gone."""
-        changed = self.attempt.facts.changes.get(self.name, MOST_CHANGED + 1)
-        return bool(self.given_code) and changed > MOST_CHANGED
 
     @property
     def own_lines(self) -> list[tuple[int, int]]:

@@ -11,38 +11,34 @@ from itertools import chain
 
 from ..course import Check
 from ..exchange.cases import spoken
-from ..exchange.observation import Observation
+from ..exchange.observation import Observation, decoded, strings
 from ..exchange.text import listed
 from ..exchange.traces import with_stages
 from ..judging.checks.modules import START
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step, Wrong
+from ..runner.wire import BadMessage
 from .attempt import Answer, once
 from .recognized import mistakes
 from .results import CheckResult
 from .where import DEFINES, counted_lines, lines_of_changes, where
 
+Value = tuple[int, str, tuple[int, ...] | int]  # its line, its name, and its shape or number
 DEFINITION = re.compile(r"( *)(?:async )?(?:def|class) (\w+)")
 
 
 def checked(answer: Answer, check: Check, error: Exception | None) -> CheckResult:
     """Return the result of a check. An error of the check itself fails it, without a finding."""
-    finding = finding_of(answer, check, error) if isinstance(error, Wrong) else None
-    name, unfixed = answer.name, answer.attempt.references.unfixed
-    given = bool(answer.given_code) and check.says not in unfixed[name]
-    return CheckResult(name, check.points, error is None, check.says, finding, given=given)
+    finding = finding_of(answer, check.says, error.diagnosis) if isinstance(error, Wrong) else None
+    unfixed = answer.attempt.references.unfixed
+    given = bool(answer.given_code) and check.says not in unfixed[answer.name]
+    return CheckResult(check.points, error is None, check.says, finding, given=given)
 
 
-def finding_of(answer: Answer, check: Check, error: Wrong) -> Finding:
-    """Return the finding on a failed check."""
-    diagnosis = error.diagnosis
+def finding_of(answer: Answer, asks: str, diagnosis: Diagnosis) -> Finding:
+    """Return everything to report about a failed check. asks: the check's description."""
     if answer.is_as_given:  # the learner has not changed the given code: it is still to do
         problem = f"not fixed yet: {diagnosis.problem}"
         diagnosis = replace(diagnosis, kind=Kind.TO_DO, problem=problem, id="not_fixed_yet")
-    return finding_on(answer, check.says, diagnosis)
-
-
-def finding_on(answer: Answer, asks: str, diagnosis: Diagnosis) -> Finding:
-    """Return everything to report about a failed check. asks: the check's description."""
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
     other_weights = diagnosis.id == START
     hidden = answer.attempt.references.hidden
@@ -69,7 +65,7 @@ def finding_on(answer: Answer, asks: str, diagnosis: Diagnosis) -> Finding:
         fact=fact,
         fact_line=fact_line,
         line=None if hidden else diagnosis.line or (answer.line_of(error) if error else None),
-        place=answer.attempt.place,
+        place=answer.attempt.source.place,
     )
 
 
@@ -104,7 +100,7 @@ def still_raises(answer: Answer, diagnosis: Diagnosis) -> Diagnosis:
         problem = f"{still} at the end of `__init__`: delete it"
     else:
         problem = f"{still} after your code: return the result there instead"
-    told = f"{answer.attempt.place(line)} {problem}"
+    told = f"{answer.attempt.source.place(line)} {problem}"
     return replace(diagnosis, problem=told, id="still_raises", line=line)
 
 
@@ -123,7 +119,7 @@ def defined_twice(answer: Answer) -> str:
     lines = [first for first, _ in answer.own_lines if text.code(first).startswith(DEFINES)]
     if len(lines) < 2:
         return ""
-    places = listed(map(answer.attempt.place, lines))
+    places = listed(map(answer.attempt.source.place, lines))
     return f"`{answer.name}` is defined on {places}; the last one that is written counts"
 
 
@@ -136,7 +132,7 @@ def plain_fact(answer: Answer) -> tuple[str, int] | None:
     """
     if answer.given_code:  # finding the place of the mistake is the exercise
         return None
-    facts, lines, place = answer.attempt.facts, counted_lines(answer), answer.attempt.place
+    facts, lines, place = answer.attempt.facts, counted_lines(answer), answer.attempt.source.place
     idle, early = ([at for at in found if at in lines] for found in (facts.idle, facts.early))
     if len(idle) == 1:
         code = answer.attempt.submitted.code(idle[0]).strip()
@@ -162,7 +158,7 @@ def trace(answer: Answer, case: str) -> list[Step]:
     observed = answer.rerun(case)
     lines = answer.attempt.submitted.lines
     return [
-        Step(line, name, size, answer.attempt.place(line), function_at(lines, line))
+        Step(line, name, size, answer.attempt.source.place(line), function_at(lines, line))
         for line, name, size in (sizes_in_trace(observed) if observed else [])
         if 0 < line <= len(lines)
     ]
@@ -189,29 +185,19 @@ def printed_lines(answer: Answer, case: str) -> list[str]:
     """Run a case again and return the first lines that the learner's own code prints."""
     observed = answer.rerun(case) if "print" in answer.attempt.submitted.text else None
     told = [facts.get("said") for facts in observed.facts.values()] if observed else []
-    lines = [line for one in told if isinstance(one, list) for line in one]
-    return [line for line in lines if isinstance(line, str)]  # learner code may report anything
+    return strings([line for one in told if isinstance(one, list) for line in one])
 
 
-def sizes_in_trace(observed: Observation) -> list[tuple[int, str, tuple[int, ...] | int]]:
+def sizes_in_trace(observed: Observation) -> list[Value]:
     """Return (line, name, shape or integer) for each value in the trace of a case's last call.
 
-    The learner's process reports them, so malformed entries are left out.
+    Return [] if the learner's process reports anything else.
     """
-    traces = [
-        facts["trace"]
-        for facts in observed.facts.values()
-        if isinstance(facts, dict) and "trace" in facts
-    ]
-    told = traces[-1] if traces and isinstance(traces[-1], list) else []
-    entries = [entry for entry in told if isinstance(entry, list) and len(entry) == 3]
-    return [
-        (line, name, tuple(size) if isinstance(size, list) else size)
-        for line, name, size in entries
-        if isinstance(line, int) and isinstance(name, str)
-        # A shape or an integer.
-        if all(type(one) is int for one in (size if isinstance(size, list) else [size]))
-    ]
+    traces = [facts["trace"] for facts in observed.facts.values() if "trace" in facts]
+    try:
+        return decoded(traces[-1] if traces else [], list[Value])
+    except BadMessage:
+        return []
 
 
 # --- details --------------------------------------------------------------------------------

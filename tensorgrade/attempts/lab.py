@@ -5,10 +5,10 @@ ended and costs only the exercise that it stopped in; the next one runs in a fre
 """
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from math import inf
-from types import ModuleType
 from typing import Any, TypeAlias
 
 import torch
@@ -72,9 +72,12 @@ class There:
         most = self.most_bytes * (ROOM_FOR_A_TEXT if looks else 1)
         self.child.send(message, seconds)
         reply = self.child.receive(seconds + SECONDS_TO_REPORT, most)
-        with self.child.budget.reading():
+        begun, budget = time.process_time(), self.child.budget
+        try:
             header, sent = unpack(reply, None if looks else LONGEST_HEADER)
-        self.child.budget.take(BYTES_OF_A_TENSOR * len(sent))
+        finally:
+            budget.left -= time.process_time() - begun
+        budget.take(BYTES_OF_A_TENSOR * len(sent))
         return header, sent
 
     def close(self) -> None:
@@ -127,6 +130,7 @@ class Lab:
     ):
         self.server, self.limits, self.device = server, limits, device
         self.own = own or server is None
+        self.longest = PATIENCE * limits.case_seconds  # by the clock, for one case
         most = (limits.handin_seconds, limits.all_replies_bytes) if server else ()
         self.budget = Budget(*most)
         self.definitions_only = False
@@ -143,16 +147,6 @@ class Lab:
     def is_lost(self) -> bool:
         """Return True if a child ended or stopped answering: perhaps not the learner's fault."""
         return self.budget.lost
-
-    @property
-    def is_over(self) -> bool:
-        """Return True if the submission has used up its seconds or its bytes."""
-        return self.budget.is_over
-
-    @property
-    def longest(self) -> float:
-        """Return the seconds by the clock that one case may take."""
-        return PATIENCE * self.limits.case_seconds
 
     def opened(self) -> Channel:
         """Return a channel for a program. Raises NotStarted.
@@ -223,38 +217,32 @@ class Lab:
 
     def channel_with(self, program: Program) -> Channel | None:
         """Return the channel that has loaded a program; None if there is none and no new one."""
-        if program not in self.running and not self.is_over:
+        if program not in self.running and not self.budget.is_over:
             self.load(program)
-        return None if self.is_over else self.running.get(program)
+        return None if self.budget.is_over else self.running.get(program)
 
     def run(self, program: Program, cases: list[Case]) -> list[Observation]:
-        """Run the cases of an exercise one after another, and return an Observation for each.
+        """Run the cases of an exercise until one gives no result; return an Observation for each.
 
         If the caller's own exercise is not begun, the first result stands for the others, because
         a learner who starts a course waits for many of them. Cases that call something else before
         the exercise still run.
         """
-        first = self.run_all(program, cases[:1])
-        if not first or first[0].status != Outcome.ANSWERED:
-            return first + [Observation(Outcome.UNREACHED)] * (len(cases) - len(first))
-        rest = cases[1:]
-        if self.own and is_not_begun(first[0].error, cases[0].exercise, program.text.text):
-            rest = [case for case in rest if case.steps[0].name != case.exercise]
-        seen = dict(zip(map(id, rest), self.run_all(program, rest), strict=True))
-        return first + [seen.get(id(case), first[0]) for case in cases[1:]]
-
-    def run_all(self, program: Program, cases: list[Case]) -> list[Observation]:
-        """Run all cases until one gives no result."""
-        channel = self.channel_with(program)
+        channel, seen, is_idle = self.channel_with(program), list[Observation](), False
+        unreached = [Observation(Outcome.UNREACHED)] * len(cases)
         if channel is None:
-            return [self.without_result(Outcome.KILLED)] * len(cases)
-        seen: list[Observation] = []
+            return [self.without_result(Outcome.KILLED), *unreached][: len(cases)]
         for case in cases:
+            if is_idle and case.steps[0].name == case.exercise:
+                seen.append(seen[0])
+                continue
             seen.append(self.run_one(program, channel, case))
             if seen[-1].status != Outcome.ANSWERED:
                 self.end(program)
                 break
-        return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
+            if self.own and len(seen) == 1:
+                is_idle = is_not_begun(seen[0].error, case.exercise, program.text.text)
+        return [*seen, *unreached][: len(cases)]
 
     def run_one(self, program: Program, channel: Channel, case: Case) -> Observation:
         """Return the observation of one case."""
@@ -318,13 +306,7 @@ class Lab:
         most = self.longest if where and where.text == WAITED else self.limits.case_seconds
         text = f"{most:g} seconds"
         waited = CaughtError("OutOfTime", text, line) if late else None
-        return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
-
-    def module(self, program: Program) -> ModuleType:
-        """Return the module of a program of the course, which runs in this process."""
-        channel = self.channel_with(program)
-        assert isinstance(channel, Here) and channel.session, "only this process shares its modules"
-        return channel.session.runner.module
+        return OUT_OF_TIME if self.budget.left <= 0 else Observation(how, error=waited)
 
     def end(self, program: Program) -> None:
         """End the process that has loaded a program, if there is one."""

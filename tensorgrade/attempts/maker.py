@@ -1,7 +1,8 @@
 """Make attempts for tests, from a folder of learner files, for self-check or for grading."""
 
 from collections.abc import Iterable
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -9,20 +10,19 @@ from typing import Any
 import torch
 
 from ..course import Course, CourseError
-from ..exchange.references import References, load_references
+from ..exchange.references import load_references
 from ..exchange.stored import stored_path
 from ..judging.checks import load_checks
 from ..project import load_course
 from ..recognition.fingerprints import load_fingerprints
 from ..sandbox.holes import is_locked, must_hold
-from ..sandbox.own_code import own_forks
-from ..sandbox.processes import ForkServer
+from ..sandbox.processes import ForkServer, own_server
 from ..sources.program import Program, Source, Unreadable, read_given, read_source
 from ..sources.submitted_files import SubmittedFiles
 from .attempt import Attempt
 from .lab import Lab
 from .setup import DEVICES, Setup
-from .side import Pairs, Side, read_sources
+from .side import Side, Solution, read_sources
 
 
 class AttemptMaker:
@@ -30,17 +30,13 @@ class AttemptMaker:
 
     def __init__(self, setup: Setup):
         self.setup, self.tests, self.device = setup, setup.tests, choose_device(setup.device)
+        self.exercises = self.tests.parent / "exercises"  # the folder of the learners' side
         self.course: Course = load_course(self.tests)
         self.own = load_checks(self.tests)
         self.sides: dict[tuple[Path, str], Side] = {}
-        self.given: dict[str, tuple[dict, tuple[str, ...], dict[str, str]]] = {}
+        self.programs: dict[str, Program] = {}  # by chapter, without a text
         self.warm: ForkServer | None = None
         self.attempts: dict[str, Attempt] = {}
-
-    @property
-    def exercises(self) -> Path:
-        """Return the folder of the learners' side."""
-        return self.tests.parent / "exercises"
 
     def names(self, chapter: str) -> list[str]:
         """Return the names of a chapter's exercises."""
@@ -50,28 +46,13 @@ class AttemptMaker:
         """Return what a folder, by default that of the tests, knows of a chapter; read once."""
         key = folder, _ = folder or self.tests, chapter
         if key not in self.sides:
-            names = self.names(chapter)
-            self.sides[key] = Side(
-                load_references(folder, chapter, names),
-                self.own,
-                partial(load_fingerprints, folder, chapter),
-                partial(self.learners_side, chapter),
-                partial(self.pairs, chapter),
-            )
+            references = load_references(folder, chapter, self.names(chapter))
+            side = Side(references, self.own, load_fingerprints(folder, chapter))
+            self.sides[key] = side
+            if references.hidden and self.is_built(chapter, self.exercises):
+                side.learners = self.side(chapter, self.exercises)
+                side.solution = self.solution(chapter)
         return self.sides[key]
-
-    def learners_side(self, chapter: str) -> Side | None:
-        """Return what learners have of a chapter; None if it is missing."""
-        built = self.is_built(chapter, self.exercises)
-        return self.side(chapter, self.exercises) if built else None
-
-    def references(self, chapter: str) -> References:
-        """Return a chapter's references."""
-        return self.side(chapter).references
-
-    def is_hidden(self, chapter: str) -> bool:
-        """Return True if the expected values of a chapter's cases may never be shown."""
-        return self.references(chapter).hidden
 
     def is_built(self, chapter: str, folder: Path | None = None) -> bool:
         """Return True if a chapter's references are in a folder, by default that of the tests."""
@@ -88,56 +69,34 @@ class AttemptMaker:
 
     def attempt_from_source(self, chapter: str, source: Source | SubmittedFiles) -> Attempt:
         """Return the attempt in a text, or in files from which the text must still be extracted."""
-        return self.attempt_with(self.lab(chapter), self.program(chapter, source))
+        program = self.program(chapter, source)
+        return Attempt(self.lab(chapter), program, self.course, self.side(chapter))
 
     def program(self, chapter: str, source: Source | SubmittedFiles) -> Program:
         """Return a text or files with everything that the course adds to them."""
-        parameters = self.course.chapter(chapter).parameters
-        return Program(chapter, source, *self.given_for(chapter), parameters)
-
-    def given_for(self, chapter: str) -> tuple[dict, tuple[str, ...], dict[str, str]]:
-        """Return a chapter's substitutes, the names they override, and its exercises.
-
-        See `given`, `rebind` and `exercises` of Program.
-        """
-        if chapter not in self.given:
-            chapters = [c.name for c in self.course.chapters]
-            bugs = self.references(chapter).bugs
+        if chapter not in self.programs:
+            bugs = self.side(chapter).references.bugs
             exercises = {name: bugs.get(name, "") for name in self.names(chapter)}
-            self.given[chapter] = *read_given(self.exercises, chapter, chapters), exercises
-        return self.given[chapter]
+            given = read_given(self.exercises, chapter, [c.name for c in self.course.chapters])
+            text, parameters = Source("", ""), self.course.chapter(chapter).parameters
+            self.programs[chapter] = Program(chapter, text, *given, exercises, parameters)
+        return replace(self.programs[chapter], source=source)
 
-    def attempt_with(self, lab: Lab, program: Program) -> Attempt:
-        """Return the attempt in a program that a lab runs."""
-        return Attempt(lab, program, self.course, self.side(program.chapter))
-
-    def pairs(self, chapter: str) -> Pairs | None:
-        """Return the search for two mistakes at once on hidden cases.
-
-        None on public cases, because fingerprints of their pairs are stored. None, too, if the
-        solution or the public references are missing, as in the containers of course systems.
-        """
-        public = self.side(chapter).public
-        if not self.is_hidden(chapter) or public is None:
+    def solution(self, chapter: str) -> Solution | None:
+        """Return a chapter's solution; None in the containers of course systems, which lack it."""
+        paths = {name: stored_path(self.tests, chapter, name) for name in self.names(chapter)}
+        sources = {name: one for name, path in paths.items() if (one := read_sources(path))}
+        if sources.keys() != paths.keys():
             return None
-        names = self.names(chapter)
-        sources = {name: read_sources(stored_path(self.tests, chapter, name)) for name in names}
-        there = {name: one for name, one in sources.items() if one}
-        if there.keys() != sources.keys():
-            return None
-        solution, lab = partial(self.solution, chapter), Lab(None, self.course.limits)
-        return Pairs(public.fingerprints, there, self.own.signatures, solution, lab)
-
-    def solution(self, chapter: str, text: str) -> Program:
-        """Return a version of a chapter's solution as it would be submitted."""
-        return self.program(chapter, Source(text, f"{chapter}.py"))
+        program = self.program(chapter, Source("", f"{chapter}.py"))
+        return Solution(sources, program, self.own, Lab(None, self.course.limits))
 
     def lab(self, chapter: str) -> Lab:
         """Return a lab with the sandbox for hidden cases, and without one for public ones.
 
         Raises NotIsolated or NotStarted.
         """
-        if self.is_hidden(chapter):
+        if self.side(chapter).references.hidden:
             return Lab(self.warm_up(), self.course.limits, self.device)
         # A fork of a process that has looked for a GPU cannot use it.
         here = self.setup.here or self.device != "cpu"
@@ -146,7 +105,7 @@ class AttemptMaker:
     @cached_property
     def unlocked(self) -> Any:
         """The server for a learner's own code. Raises NotStarted."""
-        return own_forks(self.course.limits)
+        return own_server(self.course.limits)
 
     def warm_up(self) -> ForkServer:
         """Return the fork server; start it if necessary, and try if its sandbox holds.

@@ -52,7 +52,9 @@ def on_public_cases(answer: Answer) -> Answer | None:
 
 def settled(attempt: Attempt, name: str, known: Assignment | None) -> Answer:
     """Run an exercise under the names that fit best."""
-    given, latest = attempt.references.bugs.get(name), attempt.latest
+    given = attempt.references.bugs.get(name)
+    # Names that the answer before this one has decided hold here too.
+    latest = next(reversed(attempt.answers.values()), None)
     now = known or (latest.program.assigned if latest else attempt.program.assigned)
     program = attempt.under(now, (name, given) if given else None)
     first = ran(attempt, name, program, known or (latest.assigned if latest else now))
@@ -101,7 +103,7 @@ def with_values(answer: Answer) -> list[Seen]:
 def right_cases(answer: Answer, seen: list[Seen]) -> list[bool]:
     """Return, for each of these cases, if its result is right."""
     found = imprints_of(seen, answer.attempt.own.signatures)
-    right = answer.attempt.side.right(answer.name)
+    right = answer.attempt.side.known(answer.name).right
     return [found[name].matches(right[name]) for name in found]
 
 

@@ -171,7 +171,7 @@ def how_it_ended(answer: Answer, status: Status) -> Told:
         return said, None
     end = next(seen.observed for seen in answer.seen if seen.observed.status == Outcome(status))
     line = end.error.line if end.error and status == Status.TIMEOUT else None
-    message = sentence(ended(end.status, end.error, answer.attempt.place))
+    message = sentence(ended(end.status, end.error, answer.attempt.source.place))
     return message, line and answer.attempt.source.line_in_cell(line)
 
 
@@ -184,7 +184,7 @@ def for_learner(judged: Judged, status: Status, first: CheckResult, finding: Fin
     names = {name: answer.attempt.side.fingerprints.messages[name] for name in mistakes(answer)}
     public = None if says_all(judged) else first_failure(public_checks(answer))
     if public is None or public.finding is None:
-        problem = Diagnosis(Kind.FACT, on_hidden_inputs(first), id="on_hidden_inputs")
+        problem = Diagnosis(Kind.FACT, on_hidden_inputs(first))
         return Finding("", problem, names)
     same = public.finding.mistakes.keys() == names.keys()
     return public.finding if same else replace(public.finding, mistakes=names)

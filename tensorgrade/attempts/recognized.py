@@ -1,14 +1,22 @@
-"""Find known mistakes that match an exercise's results, and group submissions by results."""
+"""Find known mistakes that match an exercise's results, and group submissions by results.
 
-from ..exchange.cases import Case
-from ..exchange.observation import Observation, Outcome
+Several mistakes at once are proposed first. Proposed are the pairs whose stored fingerprints match
+on public cases, and then sets of two and three in which each mistake explains the cases that the
+others leave right.
+"""
+
+import itertools
+
+from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..judging.checks.modules import START
 from ..judging.diagnosis import Kind, Wrong
+from ..recognition.edits import EditError
 from ..recognition.fingerprints import (
     Fingerprint,
     Known,
     Names,
+    agrees,
     digest_of,
     facts_of,
     imprints_of,
@@ -20,7 +28,11 @@ from ..recognition.signatures import UNSEEN, only_squeezed
 from .attempt import Answer, once, ran
 from .naming import on_public_cases
 from .results import CheckResult
-from .side import MOST_SHOWN, MOST_TRIES, explaining
+from .side import Solution
+
+MOST_SHOWN = 8  # sets that explain the results; with so many, none is certain
+MOST_TRIES = 20  # stored pairs, sets of two, and of three, that are run for one submission
+ENOUGH_WRONG = 2  # wrong cases on which only one of several mistakes has an effect
 
 
 @once
@@ -94,7 +106,7 @@ def is_beside(answer: Answer, check: CheckResult, names: Names) -> bool:
     if check.passed or check.finding is None:
         return False
     diagnosis, imprints = check.finding.diagnosis, own_imprints(answer)
-    right = answer.attempt.side.right(answer.name)
+    right = known_of(answer).right
     case, is_fact = diagnosis.case, diagnosis.kind == Kind.FACT or diagnosis.id == START
     if not is_fact or case not in imprints:
         return False
@@ -108,24 +120,73 @@ def print_of(answer: Answer, mistake: str) -> Fingerprint:
 
 
 def combinations(answer: Answer) -> tuple[Names, ...]:
-    """Return sets of known mistakes that give the results: stored pairs, or else others."""
-    pairs = answer.attempt.side.pairs
-    if pairs is None or answer.attempt.loaded.status != Outcome.LOADED:
+    """Return sets of known mistakes that give the results: stored pairs, or else others.
+
+    A set is proved if the solution with these mistakes gives exactly the same results.
+    """
+    solution = answer.attempt.side.solution
+    if solution is None or answer.attempt.loaded.status != Outcome.LOADED:
         return ()
-    known, imprints = known_of(answer), own_imprints(answer)
-
-    def proved(names: Names) -> bool:
-        return pairs.proved(answer.name, names, answer.claimed, imprints, known.right)
-
-    stored = pairs.stored(answer.name, lambda: seen_in_public(answer))
-    if found := tuple(filter(proved, stored[:MOST_TRIES])):
+    if found := proved(answer, solution, stored_pairs(answer)[:MOST_TRIES]):
         return found
-    edits, changing = pairs.sources[answer.name].edits, known.changing
-    singles = [p for p in changing if len(p.mistakes) == 1 and p.mistakes[0] in edits]
+    known, edits = known_of(answer), solution.sources[answer.name].edits
+    singles = [p for p in known.changing if len(p.mistakes) == 1 and p.mistakes[0] in edits]
     for size in (2, 3):
-        if found := tuple(filter(proved, explaining(size, singles, imprints, known.right))):
+        if found := proved(answer, solution, explaining(answer, size, singles)):
             return found
     return ()
+
+
+def stored_pairs(answer: Answer) -> list[Names]:
+    """Return the pairs of mistakes that give the same results on all public cases."""
+    public = answer.attempt.side.public
+    prints = public.fingerprints.of(answer.name) if public else []
+    pairs = [p for p in prints if len(p.mistakes) == 2]
+    seen = seen_in_public(answer) if pairs else []
+    imprints = imprints_of(seen, answer.attempt.own.signatures)
+    alike = (p for p in pairs if all(agrees(p, case, imprints) for case in imprints))
+    return [p.mistakes for p in alike] if seen else []
+
+
+def explaining(answer: Answer, size: int, singles: list[Fingerprint]) -> list[Names]:
+    """Return sets of so many mistakes in which each explains the cases that the others leave right.
+
+    Enough of these cases must be wrong. The sets that explain most come first.
+    """
+    imprints, right = own_imprints(answer), known_of(answer).right
+    wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
+    by_name = {p.mistakes[0]: p for p in reversed(singles)}
+    left = {n: {case for case in imprints if agrees(p, case, right)} for n, p in by_name.items()}
+    same = {n: {case for case in imprints if agrees(p, case, imprints)} for n, p in by_name.items()}
+    found: list[tuple[int, Names]] = []
+    for names in itertools.combinations(left, size):
+        own = [set.intersection(*(left[o] for o in names if o != name)) for name in names]
+        if all(cases <= same[name] for cases, name in zip(own, names, strict=True)):
+            found.append((-len(set.union(*own) & wrong), names))
+    return [names for count, names in sorted(found) if -count >= ENOUGH_WRONG][:MOST_TRIES]
+
+
+def proved(answer: Answer, solution: Solution, sets: list[Names]) -> tuple[Names, ...]:
+    """Return those of some sets of mistakes that give the values of every case.
+
+    Their facts must be among those of the results.
+    """
+    found, imprints, right = [], own_imprints(answer), known_of(answer).right
+    for names in sets:
+        try:
+            program = solution.made(answer.name, names)
+        except EditError:  # they change the same piece of the solution
+            continue
+        made = {}
+        for one in answer.claimed:
+            made[one.case.name] = solution.made_imprint(names, program, one)
+            if not made[one.case.name].matches(imprints[one.case.name]):
+                break
+        else:
+            if facts_of(made, right) <= facts_of(imprints, right):
+                found.append(names)
+        solution.lab.end(program)
+    return tuple(found)
 
 
 def seen_in_public(answer: Answer) -> list[Seen]:
@@ -150,16 +211,10 @@ def same_answers(answer: Answer) -> str:
 
     Empty if all results look right: then something else is wrong, such as weights.
     """
-    imprints, right = own_imprints(answer), answer.attempt.side.right(answer.name)
-    if known_of(answer).is_right(imprints) and not facts_of(imprints, right):
+    imprints, known = own_imprints(answer), known_of(answer)
+    if known.is_right(imprints) and not facts_of(imprints, known.right):
         return ""
-    return digest_of(answer.name, imprints, secret_of(answer.attempt.references.of(answer.name)))
-
-
-def secret_of(entries: list[tuple[Case, Observation]]) -> bytes:
-    """Return data that learner code never sees: the names of cases, which the course's seed draws.
-
-    Results are not in it, because each machine builds its own, and processors differ in the last
-    digit.
-    """
-    return repr([case.id for case, _ in entries]).encode()
+    # Learner code never sees the names of cases, which the course's seed draws. Results would not
+    # do: each machine builds its own, and processors differ in the last digit.
+    secret = repr([one.case.id for one in answer.claimed]).encode()
+    return digest_of(answer.name, imprints, secret)

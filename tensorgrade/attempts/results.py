@@ -6,8 +6,6 @@ from enum import Enum, StrEnum, auto
 from ..judging.diagnosis import Earlier, Finding
 from .attempt import Answer
 
-LEAST_TELLING = 9  # larger than any `telling` of a finding
-
 
 class Rule(Enum):
     """The reason why a check does not earn exactly its own points (docs/explanation/points.md)."""
@@ -21,7 +19,7 @@ class Rule(Enum):
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of one check of an exercise.
+    """The result of one check.
 
     asks: the check's description. finding: everything to say if it failed; None if it passed, or
     for an error of the check itself. earned_points: None means all of its points if it passed,
@@ -30,7 +28,6 @@ class CheckResult:
     a repair. beside: True for a failure by a fact beside a dearer mistake.
     """
 
-    exercise: str
     points: float
     passed: bool
     asks: str = ""
@@ -47,12 +44,6 @@ class CheckResult:
         if self.earned_points is not None:
             return self.earned_points
         return self.points if self.passed else 0.0
-
-    @property
-    def telling(self) -> int:
-        """A sort key that puts the most informative failed checks first, and facts last."""
-        told = self.finding.telling if self.finding else 0
-        return LEAST_TELLING if self.beside else told
 
     @property
     def is_to_do(self) -> bool:
@@ -107,12 +98,16 @@ def sums(checks: list[CheckResult]) -> tuple[float, float]:
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
     """Return the failed check to report: the most informative one that found something wrong.
 
-    If checks failed only because the exercise is not written, return the first of them. Return None
-    if all passed.
+    Facts beside a dearer mistake come last. If checks failed only because the exercise is not
+    written, return the first of them. Return None if all passed.
     """
     failed = [result for result in results if not result.passed]
     wrong = [result for result in failed if not result.is_to_do]
-    return min(wrong, key=lambda one: one.telling, default=next(iter(failed), None))
+
+    def key(one: CheckResult) -> tuple[bool, int]:
+        return one.beside, one.finding.telling if one.finding else 0
+
+    return min(wrong, key=key, default=next(iter(failed), None))
 
 
 def is_wrong(results: list[CheckResult]) -> bool:

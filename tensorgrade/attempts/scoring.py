@@ -134,9 +134,10 @@ def right_versions(wrong: list[Judged]) -> dict[str, str]:
     result is empty in a self-check and without the solution.
     """
     attempt = wrong[0].answer.attempt
-    pairs = attempt.side.pairs if attempt.references.hidden else None
+    if (solution := attempt.side.solution) is None:
+        return {}
     roots = [one.answer.name for one in wrong if not one.excused_by]
-    return {one: version_alone(pairs.sources[one].text, one) for one in roots} if pairs else {}
+    return {one: version_alone(solution.sources[one].text, one) for one in roots}
 
 
 def version_alone(text: str, name: str) -> str:
@@ -184,7 +185,8 @@ def scored(judged: Judged) -> Judged:
         raise  # the course is at fault, for all learners
     except Exception:
         logging.exception("%s: its checks could not be scored", answer.name)
-        checks = without_points(checks) if answer.given_code else checks
+        if answer.given_code:
+            checks = [with_points(check, 0.0, Rule.REPAIR) for check in checks]
     return replace(judged, checks=checks)
 
 
@@ -201,7 +203,7 @@ def repaired(answer: Answer, checks: list[CheckResult]) -> list[CheckResult]:
         done = [with_points(check, share * check.points, Rule.REPAIR) for check in checks]
         return [*done, small_repair_check(answer, SMALL * most)]
     if answer.is_as_given:
-        return without_points(checks)
+        return [with_points(check, 0.0, Rule.REPAIR) for check in checks]
     # Above 0 for checks that the learner fixed, below 0 for checks that the learner broke.
     gains = [check.points * (check.passed - check.given) for check in checks]
     untouched = sum(check.points for check in checks if not check.given)
@@ -218,16 +220,11 @@ def with_points(check: CheckResult, points: float, rule: Rule) -> CheckResult:
     return replace(check, earned_points=points, rule=rule)
 
 
-def without_points(checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks with 0 points each: the given code is unchanged or cannot be judged."""
-    return [with_points(check, 0.0, Rule.REPAIR) for check in checks]
-
-
 def small_repair_check(answer: Answer, worth: float) -> CheckResult:
     """Return the check that a repair is small. A process that runs no code counts the changes."""
-    if not answer.is_rewritten:
-        return CheckResult(answer.name, 0.0, True, ASKS_LITTLE, earned_points=worth, of_size=True)
     changed = answer.attempt.facts.changes.get(answer.name)
+    if changed is not None and changed <= MOST_CHANGED:
+        return CheckResult(0.0, True, ASKS_LITTLE, earned_points=worth, of_size=True)
     said = "it is right, but it could not be compared with the given code"
     if changed is not None:
         said = (
@@ -236,7 +233,7 @@ def small_repair_check(answer: Answer, worth: float) -> CheckResult:
             "its mistake"
         )
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
-    return CheckResult(answer.name, 0.0, False, ASKS_LITTLE, finding, 0.0, of_size=True)
+    return CheckResult(0.0, False, ASKS_LITTLE, finding, 0.0, of_size=True)
 
 
 def with_deduction(judged: Judged) -> list[CheckResult]:

@@ -19,9 +19,10 @@ from ..judging.names import own_name
 from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, tells, where_wrong
 from ..recognition.edits import EditError
-from ..recognition.fingerprints import Known, Names, agrees
+from ..recognition.fingerprints import Names, agrees
 from .attempt import Answer, once
 from .recognized import mistakes
+from .side import Side, Solution
 
 DEFINES = ("class ", "def ", "async ", "@")
 FEW = 2  # cases that show the line of a known mistake; each more costs 5 % of a submission's time
@@ -56,7 +57,7 @@ def where(answer: Answer, raised: bool) -> Where | None:
         if compared.trace.cut or (error and (error.verb != "call" or not error.line)):
             continue
         line = next(iter(compared.trace.raised), error.line) if error else None
-        found = where_wrong(compared, line, answer.attempt.place)
+        found = where_wrong(compared, line, answer.attempt.source.place)
         if found is None:
             innocent |= compared.lines_of_other_values()
         elif found.line == 0 or (answer.is_own_line(found.line) and found.line not in innocent):
@@ -112,31 +113,31 @@ def line_of_mistakes(answer: Answer) -> int | None:
     That is the line that makes the same attribute in `__init__`, or that computes the same wrong
     value as the solution with the mistakes, or else the only line with the same code.
     """
-    public, names = answer.attempt.public, mistakes(answer)
-    if not names or public is None:
+    side, names = answer.attempt.side.public, mistakes(answer)
+    solution = answer.attempt.side.solution
+    if side is None or solution is None or not names:
         return None
-    entries = telling_cases(answer, names, public)
-    made = solution_with(answer, names, entries)
-    if made is None:
+    if not solution.sources[answer.name].edits.keys() >= {*names}:
         return None
+    entries = telling_cases(answer, names, side)
+    made = solution_with(answer, solution, names, entries)
     if line := line_making_the_same(answer, made):
         return line
     if not answer.right_versions:  # a wrong earlier exercise makes values of public cases wrong too
         both = zip(stages_on(answer, entries), made.seen, strict=True)
-        lines = Counter(line_on(answer, *pair, made.edited, public) for pair in both)
+        lines = Counter(line_on(answer, *pair, made.edited, side.references) for pair in both)
         del lines[0]
         if lines:  # simple cases, such as with size 1, may mislead
             return max(lines, key=lambda line: (lines[line], -line))
     return line_with_the_same_code(answer, made)
 
 
-def telling_cases(answer: Answer, names: Names, public: References) -> list[Entry]:
+def telling_cases(answer: Answer, names: Names, side: Side) -> list[Entry]:
     """Return FEW traced public cases, first those on which one of these mistakes shows.
 
     Results that hold one number only show nothing.
     """
-    side = answer.attempt.side.public
-    known = side.known(answer.name) if side else Known({}, [])
+    known = side.known(answer.name)
     prints = [one for one in known.prints if len(one.mistakes) == 1 and one.mistakes[0] in names]
 
     def shows(entry: Entry) -> bool:
@@ -144,24 +145,21 @@ def telling_cases(answer: Answer, names: Names, public: References) -> list[Entr
             return False
         return any(not agrees(one, entry[0].name, known.right) for one in prints)
 
-    return sorted(traced(answer, public), key=lambda entry: not shows(entry))[:FEW]
+    return sorted(traced(answer, side.references), key=lambda entry: not shows(entry))[:FEW]
 
 
-def solution_with(answer: Answer, names: Names, entries: list[Entry]) -> Made | None:
-    """Run the solution with known mistakes on public cases; None without a solution.
+def solution_with(answer: Answer, solution: Solution, names: Names, entries: list[Entry]) -> Made:
+    """Run the solution with known mistakes on public cases.
 
     The dearest mistake stands for all if they change the same piece of the solution.
     """
-    pairs = answer.attempt.side.pairs
-    if pairs is None or not all(name in pairs.sources[answer.name].edits for name in names):
-        return None
     try:
-        program = pairs.made(answer.name, names)
+        program = solution.made(answer.name, names)
     except EditError:
-        program = pairs.made(answer.name, names[:1])
-    observed = pairs.lab.run(program, [case for case, _ in entries])
-    pairs.lab.end(program)
-    before, text = map(SubmittedText, (pairs.sources[answer.name].text, program.text.text))
+        program = solution.made(answer.name, names[:1])
+    observed = solution.lab.run(program, [case for case, _ in entries])
+    solution.lab.end(program)
+    before, text = map(SubmittedText, (solution.sources[answer.name].text, program.text.text))
     matcher = difflib.SequenceMatcher(None, before.lines, text.lines, autojunk=False)
     # If lines are missing, the line that follows counts.
     edited = frozenset(

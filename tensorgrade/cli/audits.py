@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
+from ..course import CourseError
 from .shared import ANYONE, app
 
 
@@ -60,14 +62,10 @@ def audit(
 
 def values_in(path: Path | None) -> dict[str, Any]:
     """Return the values of arguments in a JSON file. Raises CourseError."""
-    from ..course import CourseError
-
     if path is None:
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CourseError(f"{path} cannot be read as JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise CourseError(f'{path} holds no values by name, such as {{"num_heads": 4}}')
-    return found
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError) as error:
+        told = 'cannot be read as JSON with values by name, such as {"num_heads": 4}'
+        raise CourseError(f"{path} {told}: {error}") from None

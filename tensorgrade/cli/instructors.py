@@ -238,17 +238,18 @@ def questions(
     from ..sources.finding import named
     from ..views.words import plural
 
-    found = {}
+    written, without = {}, []
     for student, asked in questions_for_class(
         find_project().exercises, submitted, isolation, QUESTIONS
     ):
         typer.echo(printable(student, 100))
-        found[student] = asked
-    without = [student for student, asked in found.items() if not asked]
+        if asked:
+            written[student] = asked
+        else:
+            without.append(student)
     if without:
         why = "no exercise of theirs passes its public checks"
         typer.echo(f"note: no questions for {printable(named(without), 1000)}: {why}")
-    written = {student: asked for student, asked in found.items() if asked}
     if written:
         write_questions(written, out)
         count = plural(sum(map(len, written.values())), "question")
@@ -348,13 +349,14 @@ def doctor(
     """Try what the sandbox for learner code stops on this machine. Exit code 1: not everything."""
     from ..attempts.maker import private_paths
     from ..project import find_project
-    from ..sandbox.holes import as_text, examine
+    from ..sandbox.holes import examine
 
     try:
         private = private_paths(find_project().graders)
     except CourseError:  # so that it also works outside a course's folder
         private = {}
     report = examine(private)
-    typer.echo(json.dumps(report, indent=1) if as_json else as_text(report))
+    text = "Isolation on this machine: {isolation} ({system})\n\n{message}".format(**report)
+    typer.echo(json.dumps(report, indent=1) if as_json else text)
     if report["holes"]:
         raise typer.Exit(1)

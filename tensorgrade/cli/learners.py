@@ -57,9 +57,8 @@ def read(
     from ..views.lessons import write_lessons
     from ..views.words import path_here
 
-    out = tests.parent / "lessons.html"
     with Checker(tests, own) as checker:
-        write_lessons(out, checker.course, tests.parent, checker.check_all(), own)
+        out = write_lessons(checker.course, tests.parent, checker.check_changed(), own)
     typer.echo(path_here(out))
     if show:
         webbrowser.open(out.resolve().as_uri())

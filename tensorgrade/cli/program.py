@@ -18,15 +18,9 @@ THIS_COURSE = "This course"
 # The extras to install for the commands of each audience, as `pip install 'tensorgrade[…]'`.
 EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
 GONE = {  # commands of earlier versions, and what is there instead
-    "compare": "`tensorgrade solution` shows an exercise's solution",
-    "progress": "the key `l` of `tensorgrade watch` lists the exercises",
     "figures": "`tensorgrade prove` shows its numbers",
     "kill-matrix": "`tensorgrade prove` shows its numbers",
     "adopt": "write the mistake into MISTAKES of the exercise's grader file",
-    "edit": "the key `o` of `tensorgrade watch` opens your editor",
-    "quiz": "`tensorgrade questions` writes questions for instructors",
-    "regrade": "`tensorgrade grade --student NAME` grades a learner again",
-    "extensions": "`tensorgrade collect` reads them; others go into SUBMITTED/extensions.csv",
 }
 IN_A_KIT = "`tensorgrade watch` shows where to begin, and checks your file each time you save it."
 IN_A_COURSE = (

@@ -5,7 +5,6 @@ raises Wrong, and can be called like a method: `exercise.agrees("values")`.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
@@ -29,13 +28,6 @@ from .errors import JudgedAttempt, read_outside, why_it_ended, why_it_raised
 from .names import is_within, own_weight, result_name
 from .problems import came_instead, came_otherwise, lost_weights, result_problem, what_came
 from .remarks import nearly_right, remarks
-
-# Names of problems, by the kind of a disagreement, and if it is a gradient's.
-NAMES = {
-    ("values", False): "not_the_values",
-    ("values", True): OF_GRADIENT,
-    ("absent", True): "no_gradient",
-}
 
 
 class CheckedExercise:
@@ -99,8 +91,7 @@ class CheckedExercise:
             return actual
         kind = "absent" if actual is None else "shape"
         problem = result_problem(kind, name, case, reference, observed, self.seen)
-        problem_id = NAMES.get((kind, name.startswith("gradient.")), "")
-        self.wrong(kind, problem, problem_id, case=case, actual=actual, expected=reference)
+        self.wrong(kind, problem, case=case, actual=actual, expected=reference)
 
     def compare(self, case: Case, name: str, expected: torch.Tensor, observed: Observation) -> None:
         """Compare one result with the reference. Raises Wrong if they disagree."""
@@ -117,10 +108,11 @@ class CheckedExercise:
                 "optimizer does not find it, so it never learns"
             )
             self.wrong("absent", problem, case=case, expected=expected)
+        wrong_values = OF_GRADIENT if whole == "gradient" else "not_the_values"
         self.wrong(
             gap.kind,
             result_problem(gap.kind, name, case, expected, observed, self.seen),
-            NAMES.get((gap.kind, whole == "gradient"), ""),
+            wrong_values if gap.kind == "values" else "",
             case=case,
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
@@ -205,13 +197,8 @@ def is_handed_back(case: Case, result: torch.Tensor) -> bool:
 
     For example, a loss of 0.0 may equal a target's integer id, but it is no copy of it.
     """
-    floating = result.is_floating_point()
-    tensors = {
-        name: passed
-        for name, passed in case.tensors.items()
-        if passed.is_floating_point() == floating
-    }
-    return equals_an_input(replace(case, tensors=tensors), result)
+    floating, tensors = result.is_floating_point(), case.tensors.values()
+    return equals_an_input((t for t in tensors if t.is_floating_point() == floating), result)
 
 
 def is_constant(result: torch.Tensor) -> bool:

@@ -9,9 +9,10 @@ import torch
 
 from ..course import Chapter, Tolerance
 from ..exchange.cases import Case, spoken_shape
-from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
+from ..exchange.observation import CaughtError, Loaded, Looked, Observation, Outcome
 from ..exchange.references import References
 from ..exchange.text import code, joined, listed, short
+from ..runner.source import Source
 from .causes import no_module, usual_cause
 from .diagnosis import Diagnosis, Kind
 from .submitted_text import SubmittedText
@@ -25,33 +26,26 @@ class JudgedAttempt(Protocol):
 
     chapter: Chapter
     references: References
+    tolerances: dict[str, Tolerance]
+
+    @property
+    def facts(self) -> Looked: ...
 
     @property
     def loaded(self) -> Loaded: ...
 
     @property
-    def tolerances(self) -> dict[str, Tolerance]: ...
+    def source(self) -> Source: ...
 
     @property
-    def submitted(self) -> SubmittedText:
-        """The learner's text."""
-
-    @property
-    def names(self) -> dict[str, list[str]]:
-        """By exercise, the names in the learner's text that it does not define itself."""
-
-    def place(self, line: int) -> str:
-        """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""
-
-    def is_in_cell(self, line: int) -> bool:
-        """Return True if a line is in a cell of a notebook."""
+    def submitted(self) -> SubmittedText: ...
 
 
 def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> Diagnosis:
     """Return the diagnosis for a case without a result."""
     status, error = observed.status, observed.error
     if status in (Outcome.TIMEOUT, Outcome.KILLED, Outcome.UNREACHED):
-        problem = ended(status, error, attempt.place)
+        problem = ended(status, error, attempt.source.place)
         return Diagnosis(Kind(status), problem, case=case.name, error=error)
     return Diagnosis(Kind.ERROR, attempt.loaded.reason, case=case.name)
 
@@ -97,7 +91,7 @@ def why_it_raised(
     outside = read_outside(attempt.loaded, error.definition, case, error.source)
     lost = lost_name(error, attempt, case)
     there = outside or none_there(attempt, error, case) or sizes_there(error) or dtypes_there(error)
-    problem = joined(raised(error, attempt.place), lost, there, lines_up(error))
+    problem = joined(raised(error, attempt.source.place), lost, there, lines_up(error))
     if is_of_another(error, exercise):
         problem = f"in `{error.definition}`, which it uses: {problem}"
     return Diagnosis(Kind.ERROR, problem, case=case.name, error=error)
@@ -225,7 +219,7 @@ def to_do(name: str, error: CaughtError) -> tuple[str, str]:
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
     """Return the diagnosis for a name that the file does not define, or could not define."""
     if error := attempt.loaded.failure_of(name):
-        why = joined(raised(error, attempt.place), lost_name(error, attempt, case))
+        why = joined(raised(error, attempt.source.place), lost_name(error, attempt, case))
         problem = f"`{name}` could not be loaded: {why}"
         return Diagnosis(Kind.ERROR, problem, case=case.name, error=error)
     names = ", ".join(f"`{one}`" for one in attempt.loaded.names[:8])
@@ -244,9 +238,11 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
     if error.type != "NameError" or not lost:
         return ""
     if failure := attempt.loaded.failure_of(lost[1]):
-        return what_failed(failure, attempt.place)
+        return what_failed(failure, attempt.source.place)
     meant = known_elsewhere(lost[1], error, attempt) or other_name(lost[1], error)
-    return meant or made_nowhere(attempt.is_in_cell(error.line or 0), is_of_class(case))
+    return meant or made_nowhere(
+        attempt.source.cell(error.line or 0) is not None, is_of_class(case)
+    )
 
 
 def made_nowhere(in_cell: bool, in_class: bool) -> str:

@@ -18,7 +18,7 @@ from ..project import load_course
 from ..runner.facts import written
 from ..runner.loading import load_module
 from ..runner.reading import source_in
-from ..runner.source import Source, Unreadable
+from ..runner.source import Unreadable
 
 
 class Chapters(MetaPathFinder, Loader):
@@ -55,7 +55,7 @@ class Chapters(MetaPathFinder, Loader):
         """Fill the module, and print its source: the learner's file, or the course's substitute."""
         spec = module.__spec__
         assert spec is not None and spec.origin is not None, "find_spec made it"
-        text = source_of(Path(spec.origin)).text
+        text = source_in(Path(spec.origin).read_bytes(), spec.origin).text
         loaded, _ = load_module(module.__name__, text, spec.origin, definitions_only=True)
         vars(module).update({k: v for k, v in vars(loaded).items() if not k.startswith("__")})
         sys.modules[module.__name__] = module
@@ -86,14 +86,9 @@ def written_chapter(name: str, here: Path, standin: Path | None) -> Path | None:
 def written_in(path: Path) -> set[str]:
     """Return the definitions in a file, except those marked as still to do."""
     try:
-        return written(source_of(path).text)
+        return written(source_in(path.read_bytes(), str(path)).text)
     except Unreadable:
         return set()
-
-
-def source_of(path: Path) -> Source:
-    """Return the Python text of a chapter's file. Raises Unreadable."""
-    return source_in(path.read_bytes(), str(path))
 
 
 def make_chapters_importable() -> None:

@@ -149,14 +149,17 @@ def solutions_of(kit: Kit, exercise: str) -> dict[str, str]:
     Raises CourseError if the kit has no solutions, or none for this exercise.
     """
     folder, file = solutions_in(kit.root), f"{kit.course.exercise(exercise)[0].name}.py"
-    paths = {"The solution": folder / file, "PyTorch's own": folder / "torch" / file}
-    texts = {
-        title: path.read_text(encoding="utf-8") for title, path in paths.items() if path.is_file()
-    }
-    found = {title: definition_in(text, exercise) for title, text in texts.items()}
-    if not found.get("The solution"):
+    found = {}
+    for title, path in (
+        ("The solution", folder / file),
+        ("PyTorch's own", folder / "torch" / file),
+    ):
+        code = definition_in(path.read_text(encoding="utf-8"), exercise) if path.is_file() else ""
+        if code:
+            found[title] = MARKERS.sub("", code).rstrip("\n")
+    if "The solution" not in found:
         raise CourseError(f"the solutions have nothing for {exercise}")
-    return {title: MARKERS.sub("", code).rstrip("\n") for title, code in found.items() if code}
+    return found
 
 
 def solutions_in(root: Path) -> Path | zipfile.Path:

@@ -47,8 +47,7 @@ def read_live(tests: Path, folder: Path, show: bool) -> None:
     try:
         with Checker(tests, folder) as checker:  # before the server's threads: it forks
             for version in count(1):
-                for chapter in checker.changed():
-                    results |= checker.check(chapter)
+                results |= checker.check_changed()
                 page = lessons_page(checker.course, tests.parent, results, folder, version)
                 pages |= {"/": page, "/version": str(version)}
                 if server is None:

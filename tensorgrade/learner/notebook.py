@@ -18,7 +18,7 @@ from ..course import CourseError
 from ..runner.reading import Cell, extract
 from ..runner.source import Source
 from ..runner.syntax import bound_by
-from ..sandbox.own_code import own_forks
+from ..sandbox.processes import own_server
 from ..views.pages import pages_in
 from ..views.points import Checked
 from ..views.words import in_tenths
@@ -26,7 +26,6 @@ from .pictures import find_shell
 
 TEMPLATE = pages_in(Path(__file__).parent).get_template("card.html")
 CHECKS = "checks.zip"
-UNPACKED: list[tempfile.TemporaryDirectory] = []
 NOT_RUN = "No cell that has run defines {}: run the one with your answer first, then this one."
 NO_NOTEBOOK = "check(…) looks at a notebook's cells; for a file run `pytest exercises/`"
 
@@ -86,7 +85,7 @@ def is_wrong_here(name: str) -> bool:
 def check(exercises: Path, name: str, source: Source) -> Card:
     """Run an exercise's public checks on a source text."""
     maker = AttemptMaker(Setup(exercises))
-    maker.unlocked = own_forks(maker.course.limits, functools.partial(as_in_grading, Path.cwd()))
+    maker.unlocked = own_server(maker.course.limits, functools.partial(as_in_grading, Path.cwd()))
     chapter, exercise = maker.course.exercise(name)
     attempt = maker.attempt_from_source(chapter.name, source)
     try:
@@ -98,6 +97,7 @@ def check(exercises: Path, name: str, source: Source) -> Card:
         return card
     finally:
         attempt.lab.close()
+        maker.close()
 
 
 def as_in_grading(folder: Path) -> None:
@@ -128,7 +128,8 @@ def find_exercises(start: Path | None = None) -> Path:
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         if (folder / CHECKS).is_file():
-            return unpacked(folder / CHECKS, (folder / CHECKS).stat().st_mtime_ns)
+            changed = (folder / CHECKS).stat().st_mtime_ns
+            return Path(unpacked(folder / CHECKS, changed).name, "exercises")
         if (folder / "exercises" / "course.json").is_file():
             return folder / "exercises"
     raise CourseError(
@@ -137,12 +138,11 @@ def find_exercises(start: Path | None = None) -> Path:
 
 
 @functools.cache
-def unpacked(archive: Path, changed: int) -> Path:
+def unpacked(archive: Path, changed: int) -> tempfile.TemporaryDirectory:
     """Unpack a zip file into a folder that is deleted when Python exits.
 
     changed: the time when the zip file was last written; a newer file is unpacked again.
     """
     folder = tempfile.TemporaryDirectory(prefix="checks-")
-    UNPACKED.append(folder)
     zipfile.ZipFile(archive).extractall(folder.name)
-    return Path(folder.name) / "exercises"
+    return folder

@@ -166,10 +166,8 @@ def new_figure(width: float, height: float, title: str, names: Iterable[str]) ->
 
 def scale(matrices: list[torch.Tensor]) -> tuple[float, float]:
     """Return the smallest and largest finite entry of all matrices; the range includes 0."""
-    entries = torch.cat(
-        [m[m.isfinite()].flatten() for m in matrices] + [torch.zeros(1, dtype=torch.float64)]
-    )
-    low, high = entries.min().item(), entries.max().item()
+    entries = [0.0, *(value for m in matrices for value in m[m.isfinite()].tolist())]
+    low, high = min(entries), max(entries)
     return low, high if high > low else low + 1
 
 

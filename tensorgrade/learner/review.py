@@ -1,19 +1,11 @@
 """Serve the learner's own code with a mistake in it that the learner has made before, days later.
 
-A small edit of code counts if its results have the mistake's fingerprint. So the kit needs no
-solution and no wrong version of one.
+It is the code in which a self-check last named the mistake, as the history keeps it.
 """
 
-import ast
-import json
-import random
-import re
-import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from pathlib import Path
 
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
@@ -21,26 +13,20 @@ from ..attempts.results import CheckResult, State, first_failure
 from ..exchange.text import sentence
 from ..folders import OWN_FOLDER
 from ..history import read_history
-from ..recognition.signatures import imprint
 from ..runner.source import Source
-from ..runner.syntax import bound_by, definitions
 from ..views.note import Note
 from ..views.words import definition_in
 from .checker import Checker
-from .edits import edits
 from .kit import Kit
 
 WAITS = (1, 3, 7, 21)  # days until a mistake comes back, if it was found never, once, twice, …
-AT_ONCE, SECONDS = 10, 30  # edits in a request; seconds to search for one mistake
-SECONDS_OF_REQUEST = 0.2  # of processor time
-ODD = re.compile(r"--|-0\b(?!\.)|\.bool\(\)")  # edits write this, and learners hardly do
 NOTHING_NAMED = (
-    "No mistake of yours has been named yet, so there is nothing to review. `tensorgrade watch` "
-    "and `pytest exercises/` remember the mistakes that they name."
+    "There is nothing to review yet. `tensorgrade watch` and `pytest exercises/` remember the "
+    "mistakes that they name, and a mistake comes back a day after you have fixed it."
 )
 TOLD = """Your own {0} has a mistake that you have made before. Find it in review/{0}.py, change
 only that, and save. Enter checks it · h hint · q stop"""
-ABOVE = '''"""Review: your own {}, with one mistake in it that you have made before.
+ABOVE = '''"""Review: your own {}, with a mistake in it that you have made before.
 
 Find it, change only that, save, and press Enter in the terminal.
 """
@@ -48,15 +34,12 @@ Find it, change only that, save, and press Enter in the terminal.
 '''
 
 
-@dataclass
-class Known:
-    """A mistake of the learner.
+class Known(msgspec.Struct):
+    """When a mistake was last named or found: a day in ISO format.
 
-    exercise: where it was last named. day: when it was last named or found, in ISO format. found:
-    how many times it was found without help since it was named.
+    found: how many times it was found without help since it was named.
     """
 
-    exercise: str
     day: str
     found: int = 0
 
@@ -68,24 +51,24 @@ class Known:
 
 
 class Review:
-    """A session. known: the learner's mistakes by name."""
+    """A session. named: by mistake, the last entry of the history that names it. known: its day."""
 
     def __init__(self, kit: Kit, console: Console):
         self.kit, self.console = kit, console
         self.file = kit.root / OWN_FOLDER / "review.json"
         history = read_history(kit.root)
         states = {entry.exercise: entry.state for entry in history}
-        names = kit.course.exercise_names
-        self.passed = [name for name in names if states.get(name) == State.DONE]
+        passed = {name for name in kit.course.exercise_names if states.get(name) == State.DONE}
+        own = [entry for entry in history if entry.code and entry.exercise in passed]
+        self.named = {name: entry for entry in own for name in entry.mistakes}
         try:
-            told = json.loads(self.file.read_text(encoding="utf-8"))
-            self.known = {name: Known(**one) for name, one in told.items()}
-        except (OSError, ValueError, TypeError, AttributeError):  # missing or damaged
-            self.known = {}
-        for entry in history:
-            for name in entry.mistakes:
-                if name not in self.known or entry.day > self.known[name].day:
-                    self.known[name] = Known(entry.exercise, entry.day)
+            found = msgspec.json.decode(self.file.read_bytes(), type=dict[str, Known])
+        except (OSError, msgspec.MsgspecError):  # missing or damaged
+            found = {}
+        self.known = {name: Known(entry.day) for name, entry in self.named.items()}
+        self.known |= {
+            n: k for n, k in found.items() if n in self.named and k.day >= self.known[n].day
+        }
 
     def run(self, every: bool) -> None:
         """Serve the mistakes that are due (`every`: all of them), until the learner stops."""
@@ -103,100 +86,44 @@ class Review:
 
     def stops_at(self, mistake: str) -> bool:
         """Serve one mistake. Return True if the learner stops."""
-        self.console.print("\nmaking an exercise from your own code …", style="dim")
-        exercise, code, message = self.made(mistake)
-        if not exercise:
-            self.console.print("This mistake fits no code that you have passed so far.")
+        exercise, code = self.named[mistake].exercise, self.named[mistake].code
+        findings = [one.finding for one in self.results(exercise, code) if one.finding]
+        message = {n: said for one in findings for n, said in one.mistakes.items()}.get(mistake)
+        if message is None:  # what it calls has changed
+            self.console.print(f"The code of {exercise} does not have its mistake any more.")
             return False
         path = self.kit.root / "review" / f"{exercise}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{ABOVE.format(exercise)}{code}\n", encoding="utf-8")
         self.console.print(TOLD.format(exercise), markup=False)
-        known, hinted = self.known[mistake], False
+        hinted = False
         while (key := self.console.input("> ").strip().lower()) != "q":
             hinted |= key == "h"
             if key == "h":
                 self.console.print(Text(message))
-            elif problem := self.problem_in(exercise, path):
+            elif problem := self.problem_in(exercise, path.read_text("utf-8", errors="replace")):
                 self.console.print(Text(f"Not yet. {problem}", "yellow"))
             else:
                 path.unlink()
-                known.found, known.day = 0 if hinted else known.found + 1, date.today().isoformat()
-                text = json.dumps({name: asdict(one) for name, one in self.known.items()})
-                self.file.write_text(text, encoding="utf-8")
+                self.remember(mistake, 0 if hinted else self.known[mistake].found + 1)
                 self.console.print(Text(f"Found. {message}", "green"))
-                self.console.print(f"You meet this mistake again on {known.due}.")
+                self.console.print(f"You meet this mistake again on {self.known[mistake].due}.")
                 return False
         return True
 
-    def problem_in(self, exercise: str, path: Path) -> str:
+    def remember(self, mistake: str, found: int) -> None:
+        """Store that a mistake was found today. found: as in `Known`."""
+        self.known[mistake] = Known(date.today().isoformat(), found)
+        self.file.write_bytes(msgspec.json.encode(self.known))
+
+    def problem_in(self, exercise: str, code: str) -> str:
         """Return what is wrong with a repair; "" if it is right."""
-        code = path.read_text(encoding="utf-8", errors="replace")
         failed = first_failure(self.results(exercise, code))
         return sentence(Note(failed.finding).finding.diagnosis.problem) if failed else ""
 
-    def with_code(self, exercise: str, code: str) -> tuple[str, Source]:
-        """Return a chapter, and the learner's script with this code in an exercise's place."""
+    def results(self, exercise: str, code: str) -> list[CheckResult]:
+        """Run an exercise's checks on the learner's script with this code in its place."""
         chapter = self.kit.course.exercise(exercise)[0].name
         text = self.kit.text(chapter)
-        own = definition_in(text, exercise)
-        return chapter, Source(text.replace(own, code, 1), f"{chapter}.py")
-
-    def results(self, exercise: str, code: str) -> list[CheckResult]:
-        """Run an exercise's checks with this code in its place."""
-        return self.checker.check_file(*self.with_code(exercise, code), exercise)[exercise]
-
-    def made(self, mistake: str) -> tuple[str, str, str]:
-        """Return an exercise, own code with a mistake in it, proved by running it, and its message.
-
-        Other exercises come before the one in which the mistake was made. The exercise is "" if
-        nothing is found.
-        """
-        until, last = time.monotonic() + SECONDS, self.known[mistake].exercise
-        for exercise in sorted(random.sample(self.passed, len(self.passed)), key=last.__eq__):
-            for code in self.broken(exercise, mistake, until):
-                findings = [one.finding for one in self.results(exercise, code) if one.finding]
-                named = {name: said for one in findings for name, said in one.mistakes.items()}
-                if named.keys() == {mistake}:
-                    return exercise, code, named[mistake]
-        return "", "", ""
-
-    def broken(self, exercise: str, mistake: str, until: float) -> Iterator[str]:
-        """Yield edits of own code that give a mistake's result on one case."""
-        chapter, maker = self.kit.course.exercise(exercise)[0].name, self.checker.maker
-        own = own_code(self.kit.text(chapter), exercise)
-        side = maker.side(chapter)
-        known = [o for o in side.fingerprints.of(exercise) if o.mistakes == (mistake,)]
-        telling = (
-            (case, right)
-            for case, right in side.references.of(exercise)
-            if known and case.signature == "values" and not right.error
-            if not known[0].imprints[case.name].is_error
-            if not known[0].imprints[case.name].matches(imprint(case, right, right, {}))
-        )
-        if (found := next(telling, None)) is None or exercise in side.references.bugs:
-            return
-        case, right = found
-        attempt = maker.attempt_from_source(*self.with_code(exercise, own))
-        made, tried = edits(attempt.source.text, exercise), {own}
-        portions = range(0, len(made), AT_ONCE)
-        for first in random.sample(portions, len(portions)):
-            if time.monotonic() > until:
-                break
-            codes = [edit.code for edit in made[first : first + AT_ONCE]]
-            told = {"definitions": codes, "seconds": SECONDS_OF_REQUEST}
-            results = attempt.lab.tried(attempt.program, case, told)
-            for edited, seen in zip(codes, results, strict=False):
-                code = own_code(edited, exercise)
-                odd = len(ODD.findall(code)) > len(ODD.findall(own))
-                same = known[0].imprints[case.name].matches(imprint(case, right, seen, {}))
-                if same and not odd and code not in tried:
-                    tried.add(code)
-                    yield code
-        attempt.lab.close()
-
-
-def own_code(text: str, name: str) -> str:
-    """Return a definition in Python's own layout, which does not show the place of an edit."""
-    node = definitions(bound_by(text)).get(name)
-    return ast.unparse(node) if node else ""
+        script = Source(text.replace(definition_in(text, exercise), code, 1), f"{chapter}.py")
+        return self.checker.check_file(chapter, script, exercise)[exercise]

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ..attempts.results import Results, State, state_of
+from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, CourseError
 from ..sources.submitted_files import SubmittedFiles
 from ..views.points import Checked, earned
@@ -57,12 +57,17 @@ def part_of(kit: Kit, checker: Checker, chapter: Chapter, asked: bool) -> Part |
     found = {path: checks_on(checker, chapter.name, path) for path in paths if path.is_file()}
     if not found and asked:
         raise kit.missing(chapter.name)
-    begun = {path: results for path, results in found.items() if is_begun(results)}
-    if not (among := begun or (found if asked else {})):
+    begun = [path for path in found if any(map(is_begun, found[path].values()))]
+    among = begun or (list(found) if asked else [])
+    if not among:
         return None
-    path = max(among, key=lambda one: sum(map(earned, among[one].values())))
-    others = [one for one in begun if one != path]
-    return Part(chapter, path, found[path], others[0] if others else None)
+    best = max(among, key=lambda path: sum(map(earned, found[path].values())))
+    return Part(chapter, best, found[best], next((one for one in begun if one != best), None))
+
+
+def is_begun(checks: list[CheckResult]) -> bool:
+    """Return True if an exercise is no longer to do."""
+    return state_of(checks) != State.TO_DO
 
 
 def checks_on(checker: Checker, chapter: str, path: Path) -> Results:
@@ -72,11 +77,6 @@ def checks_on(checker: Checker, chapter: str, path: Path) -> Results:
     return checker.check_file(chapter, SubmittedFiles("you", chapter, path.name, path.read_bytes()))
 
 
-def is_begun(results: Results) -> bool:
-    """Return True if an exercise is no longer to do."""
-    return any(state_of(checks) != State.TO_DO for checks in results.values())
-
-
 def print_part(console: Console, part: Part) -> None:
     """Print a chapter's line, and what is wrong, not written or left out."""
     total = sum(map(earned, part.results.values()))
@@ -84,9 +84,9 @@ def print_part(console: Console, part: Part) -> None:
     console.print(Text.assemble((part.chapter.title, "bold"), f"  {points}"))
     by_state: dict[str, list[str]] = {}
     for name, checks in part.results.items():
-        standing = Checked(part.chapter.exercise(name), checks).standing
-        by_state.setdefault(standing, []).append(name)
-    by_state.pop(State.DONE, None)
+        if state_of(checks) != State.DONE:
+            standing = Checked(part.chapter.exercise(name), checks).standing
+            by_state.setdefault(standing, []).append(name)
     told = [
         f"{plural(len(names), 'exercise')} {s}: {', '.join(names)}" for s, names in by_state.items()
     ]

@@ -164,8 +164,7 @@ class Watch:
 
     def read(self) -> None:
         """Open the lessons in a browser, at the exercise."""
-        out = self.kit.root / "lessons.html"
-        write_lessons(out, self.course, self.kit.root, self.results, self.checker.folder)
+        out = write_lessons(self.course, self.kit.root, self.results, self.checker.folder)
         webbrowser.open(f"{out.resolve().as_uri()}#{self.name or ''}")
         self.draw(f"opened {path_here(out)}")
 

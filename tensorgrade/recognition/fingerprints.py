@@ -298,7 +298,8 @@ def returns_only_inputs(seen: list[Seen]) -> bool:
 def returns_inputs(case: Case, observed: Observation) -> bool:
     """Return True if every result, apart from gradients, equals a tensor of the case."""
     results = [t for name, t in observed.tensors.items() if not name.startswith("gradient.")]
-    return bool(results) and all(equals_an_input(case, result) for result in results)
+    inputs = case.tensors.values()
+    return bool(results) and all(equals_an_input(inputs, result) for result in results)
 
 
 def matches(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:

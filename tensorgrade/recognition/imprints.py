@@ -4,6 +4,7 @@ An imprint contains too little to reveal an answer. It is the same on every plat
 details in which correct answers may differ.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -102,27 +103,20 @@ def brief(value: object) -> str:
 
 def changed_inputs(seen: Observation) -> list[str]:
     """Return a text for each call that changed inputs in place."""
-    return [
-        f"{name} changes {changes(facts)}"
-        for name, facts in sorted(seen.facts.items())
-        if changes(facts)
-    ]
+    changed = ((name, facts.get("changed")) for name, facts in sorted(seen.facts.items()))
+    return [f"{name} changes {inputs}" for name, inputs in changed if inputs]
 
 
-def changes(facts: dict) -> list:
-    return facts.get("changed") or []
-
-
-def equals_an_input(case: Case, result: torch.Tensor) -> bool:
-    """Return True if a result equals a tensor of the case (an argument or a weight) up to rounding.
+def equals_an_input(inputs: Iterable[torch.Tensor], result: torch.Tensor) -> bool:
+    """Return True if a result equals one of these arguments and weights up to rounding.
 
     For example, weights divided by their own sum, which is 1, are the same weights, although the
     last digit may be rounded differently.
     """
     return any(
-        passed.shape == result.shape
-        and torch.allclose(passed.double(), result.double(), rtol=1e-6, atol=0)
-        for passed in case.tensors.values()
+        one.shape == result.shape
+        and torch.allclose(one.double(), result.double(), rtol=1e-6, atol=0)
+        for one in inputs
     )
 
 

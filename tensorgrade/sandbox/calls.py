@@ -8,6 +8,7 @@ fail as if the kernel did not have them. Another ABI ends the process.
 import errno
 import platform
 import struct
+from itertools import starmap
 
 # Name, number on x86_64, number on aarch64 ("-": it has none). The most frequent come first.
 ALLOWED = """
@@ -25,7 +26,8 @@ ALLOWED = """
     geteuid 107 175    getgid 104 176       getegid 108 177     getgroups 115 158    getpgrp 111 -
     umask 95 166       exit 60 93           exit_group 231 94
 """
-# Allowed only if an argument, at this place, has one of these values.
+# Allowed only if each of these 32-bit words of the arguments has one of these values. An argument
+# has two words, the low one first; the kernel reads only that one, except of an address.
 CLOCKS = {*range(8), 11}  # none of another process
 SIMPLE = {0, 1, 3, 4, 5, 9, 10}  # wait, wake, requeue, wake_op, with bits: no priorities, no files
 PRIVATE, REALTIME = 128, 256
@@ -33,21 +35,20 @@ CHECKED = {
     "clock_gettime 228 113": {0: CLOCKS},
     "clock_getres 229 114": {0: CLOCKS},
     "clock_nanosleep 230 115": {0: CLOCKS},
-    "futex 202 98": {1: SIMPLE | {PRIVATE | n for n in SIMPLE} | {REALTIME | 9, REALTIME | 137}},
-    "madvise 28 233": {2: {0, 4, 8, 14, 15, 16, 17}},  # free, huge pages, dumps; no files' pages
-    "fcntl 72 25": {1: {0, 1, 2, 3, 1030}},  # duplicate, close on exec, read the flags
-    "ioctl 16 29": {1: {0x5401, 0x5413, 0x5450, 0x5451}},  # is it a terminal; close on exec
-    "prlimit64 302 261": {0: {0}, 2: {0}},  # its own, and only to read them
+    "futex 202 98": {2: SIMPLE | {PRIVATE | n for n in SIMPLE} | {REALTIME | 9, REALTIME | 137}},
+    "madvise 28 233": {4: {0, 4, 8, 14, 15, 16, 17}},  # free, huge pages, dumps; no files' pages
+    "fcntl 72 25": {2: {0, 1, 2, 3, 1030}},  # duplicate, close on exec, read the flags
+    "ioctl 16 29": {2: {0x5401, 0x5413, 0x5450, 0x5451}},  # is it a terminal; close on exec
+    "prlimit64 302 261": {0: {0}, 4: {0}, 5: {0}},  # its own, and only to read them
     "sched_getaffinity 204 123": {0: {0}},
     "getpgid 121 155": {0: {0}},
     "getsid 124 156": {0: {0}},
 }
-WHOLE = {("prlimit64 302 261", 2)}  # an address, of which the kernel reads all 64 bits
-# Flags of open and openat that write or create, by the place of the flags.
+# Flags that write or create, and the word of the arguments that holds them.
 WRITES = 0o1 | 0o2 | 0o100 | 0o1000 | 0o2000 | 0o20000000
-OPENS = {"openat 257 56": 2, "open 2 -": 1}
+OPENS = {"openat 257 56": 4, "open 2 -": 2}
 # Missing, as in an older kernel, so that the C library falls back.
-MISSING = "clone3 435 435  openat2 437 437  close_range 436 436  map_shadow_stack 453 453"
+MISSING = "clone3 435 435  openat2 437 437  close_range 436 436"
 NEWEST = 449  # numbers above it are missing too; a larger number here needs a look at each call
 LARGEST = 0x3FFFFFFF  # above it: the x32 ABI, and negative numbers
 MACHINES = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}  # the ABI, the table's column
@@ -57,27 +58,24 @@ LOAD, EQUAL, ABOVE, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 ALLOW, FAIL, END_PROCESS = 0x7FFF0000, 0x50000, 0x80000000
 
 
-class NoFilter(Exception):
-    """There is no list for this processor."""
-
-
 def filter_of_calls(machine: str = "", read_only: bool = False) -> bytes:
-    """Return the filter as BPF. Raises NoFilter if the processor is not known.
+    """Return the filter as BPF. Raises OSError if the processor is not known.
 
     read_only: open no file for writing; for a child that no list of files holds back.
     """
     machine = machine or platform.machine()
     if machine not in MACHINES:
-        raise NoFilter(f"there is no list of system calls for the processor {machine}")
+        raise OSError(f"there is no list of system calls for the processor {machine}")
     abi, column = MACHINES[machine]
     code = instruction(LOAD, ABI) + instruction(EQUAL, abi, 1, 0) + instruction(RETURN, END_PROCESS)
     code += instruction(LOAD, NUMBER)
-    for call, place in OPENS.items() if read_only else ():
-        code += only_reading(call, column, place)
+    for call, word in OPENS.items() if read_only else ():
+        refused = answer(ANY_BIT, WRITES, FAIL | errno.EACCES)
+        code += allowed_after(instruction(LOAD, ARGUMENTS + 4 * word) + refused, call, column)
     for number in numbers(ALLOWED, column):
         code += answer(EQUAL, number, ALLOW)
-    for call, values in CHECKED.items():
-        code += only_with(call, column, values)
+    for call, words in CHECKED.items():
+        code += allowed_after(b"".join(starmap(one_of, words.items())), call, column)
     for number in numbers(MISSING, column):
         code += answer(EQUAL, number, FAIL | errno.ENOSYS)
     code += answer(ABOVE, LARGEST, END_PROCESS)
@@ -94,33 +92,20 @@ def numbers(table: str, column: int) -> list[int]:
     return [int(word) for word in table.split()[column::3] if word != "-"]
 
 
-def only_reading(call: str, column: int, place: int) -> bytes:
-    """Return instructions that allow opening a file if no flag asks to write or create it."""
-    test = instruction(LOAD, ARGUMENTS + 8 * place) + answer(ANY_BIT, WRITES, FAIL | errno.EACCES)
-    return behind(call, column, test + instruction(RETURN, ALLOW))
-
-
-def only_with(call: str, column: int, values: dict[int, set[int]]) -> bytes:
-    """Return instructions that allow a call if its arguments have one of the values each.
-
-    They are compared in the 32 bits that the kernel reads.
-    """
-    test = b""
-    for place, known in values.items():
-        halves = 2 if (call, place) in WHOLE else 1
-        for half in range(halves):
-            test += instruction(LOAD, ARGUMENTS + 8 * place + 4 * half)
-            for left, value in reversed([*enumerate(sorted(known))]):
-                test += instruction(EQUAL, value, left + 1, 0)
-            test += instruction(RETURN, FAIL | errno.EPERM)
-    return behind(call, column, test + instruction(RETURN, ALLOW))
-
-
-def behind(call: str, column: int, test: bytes) -> bytes:
-    """Return a test that is skipped unless the number is that of a call."""
+def allowed_after(test: bytes, call: str, column: int) -> bytes:
+    """Return instructions that allow a call unless a test refuses it; other calls skip them."""
+    test += instruction(RETURN, ALLOW)
     return b"".join(
         instruction(EQUAL, number, 0, len(test) // 8) + test for number in numbers(call, column)
     )
+
+
+def one_of(word: int, values: set[int]) -> bytes:
+    """Return a test that refuses a call unless a word of its arguments has one of the values."""
+    test = instruction(LOAD, ARGUMENTS + 4 * word)
+    for left, value in reversed([*enumerate(values)]):
+        test += instruction(EQUAL, value, left + 1, 0)
+    return test + instruction(RETURN, FAIL | errno.EPERM)
 
 
 def answer(code: int, value: int, action: int) -> bytes:

@@ -1,7 +1,7 @@
 """Does the sandbox hold on this machine? A locked-in child tries, which says more than versions.
 
 `tensorgrade doctor` asks, and each process that grades, before its first submission. `serve` and
-what it calls run in the child.
+`attempts` run in the child.
 """
 
 import errno
@@ -9,10 +9,9 @@ import json
 import os
 import platform
 import socket
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -37,9 +36,9 @@ class NotIsolated(CourseError):
 def is_locked(wanted: str, isolation: str, device: str) -> bool:
     """Return True if learner code runs in the sandbox, False without one.
 
-    wanted: `sandbox`, `none`, or a level of an earlier version, as the course says. isolation:
-    `none` for no sandbox in this run, or `auto` for what the course says. Raises NotIsolated for a
-    GPU, whose driver needs threads and files that the sandbox refuses, and CourseError.
+    wanted: `sandbox` or `none`, as the course says. isolation: `none` for no sandbox in this run,
+    or `auto` for what the course says. Raises CourseError, and NotIsolated for a GPU, whose driver
+    needs threads and files that the sandbox refuses.
     """
     if isolation not in ("auto", NONE):
         raise CourseError(f"--isolation must be auto or none, not {isolation}")
@@ -60,115 +59,80 @@ def must_hold(server: ForkServer, private: Mapping[str, Path]) -> None:
     """
     if server.isolation != NONE and (found := holes(server, private)):
         server.close()
-        raise NotIsolated(
-            f"in the sandbox of this machine learner code can {', '.join(found)}. {remedy()}"
-        )
+        raise NotIsolated(in_sentences(found))
 
 
 def holes(server: ForkServer, private: Mapping[str, Path]) -> list[str]:
     """Return what a child can do although it must not, in clauses; [] if the sandbox holds.
 
-    private: files that no learner may read, with a name for each. If one is missing, a file is
-    planted in its place. An attempt that could not be made proves nothing, so it is returned too.
+    private: files that no learner may read, with a name for each; of a folder, one file is tried.
+    If it is missing, a planted one is tried. An attempt that could not be made proves nothing, so
+    it is returned too.
     """
-    with planted(private) as asked, closing(server.fork()) as sibling:
-        asked |= {"parent": server.process.pid, "sibling": sibling.pid}
-        with closing(server.fork(program="sandbox.holes")) as child:
-            try:
-                child.send(json.dumps(asked).encode(), SECONDS)
-                tried: dict[str, str] = json.loads(child.receive(SECONDS, MOST_BYTES))
-            except (TimedOut, Ended, ValueError) as error:
-                tried = {"do everything": f"the process that tries ends: {error!r}"}
-    return [
-        what if how == "done" else f"perhaps {what} ({how}), which could not be tried"
-        for what, how in tried.items()
-        if how
-    ]
-
-
-@contextmanager
-def planted(private: Mapping[str, Path]) -> Iterator[dict]:
-    """Yield what a child is asked to try, with files made for it that only this user can read."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as opened:
         Path(opened).chmod(0o777)
         file = Path(folder, "file")
         file.write_bytes(b"planted")
         file.chmod(0o600)
-        # A path is a file, or a folder whose first file is tried.
-        first = {what: chain([path], path.rglob("*"), [file]) for what, path in private.items()}
-        read = {what: str(next(filter(Path.is_file, paths))) for what, paths in first.items()}
-        yield {"read": read, "file": str(file), "folder": folder, "temporary": opened}
+        places = {what: chain([path], path.rglob("*"), [file]) for what, path in private.items()}
+        read = {what: str(next(filter(Path.is_file, paths))) for what, paths in places.items()}
+        with closing(server.fork()) as sibling:
+            pids = {"forks it": server.process.pid, "runs another submission": sibling.pid}
+            with closing(server.fork(program="sandbox.holes")) as child:
+                try:
+                    asked = json.dumps([read, str(file), folder, opened, pids])
+                    child.send(asked.encode(), SECONDS)
+                    found: list[str] = json.loads(child.receive(SECONDS, MOST_BYTES))
+                except (TimedOut, Ended, ValueError) as error:
+                    found = [f"do everything (the process that tries ends: {error!r})"]
+    return found
 
 
 def serve(reader: BinaryIO, writer: BinaryIO) -> None:
-    """Try everything once, and send for each kind "" if it was refused, otherwise what happened.
+    """Try everything that a message asks for once, and send what was not refused, in clauses."""
+    found = []
+    for what, attempt in attempts(*json.loads(receive(reader) or b"")).items():
+        try:
+            attempt()
+            found.append(what)
+        except Exception as error:
+            if getattr(error, "errno", None) not in CLOSED:
+                found.append(f"perhaps {what} ({error!r}), which could not be tried")
+    send(writer, json.dumps(found).encode())
 
-    The message that asks for it has paths and numbers: `read`, paths by what they hold; `file` and
-    `folder`, planted for this; `parent` and `sibling`, processes.
+
+def attempts(
+    read: dict[str, str], file: str, folder: str, opened: str, pids: dict[str, int]
+) -> dict[str, Callable[[], Any]]:
+    """Return what is tried, by a clause for `learner code can …`.
+
+    read: paths by what they hold. file: planted in a folder. opened: a folder that every user can
+    write to. pids: other processes by what they do.
     """
-    asked = json.loads(receive(reader) or b"{}")
-    tried = {what: outcome(attempt) for what, attempt in attempts(asked).items()}
-    send(writer, json.dumps(tried).encode())
-
-
-def outcome(attempt: Callable[[], Any]) -> str:
-    """Return "" if an attempt is refused, "done" if it succeeds, otherwise its error."""
-    try:
-        attempt()
-    except OSError as error:
-        return "" if error.errno in CLOSED else f"{type(error).__name__}: {error.strerror}"
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return "done"
-
-
-def attempts(asked: dict) -> dict[str, Callable[[], Any]]:
-    """Return what is tried, by a clause for `learner code can …`."""
-    file, folder = asked["file"], asked["folder"]
     found: dict[str, Callable[[], Any]] = {
-        f"read {what}": partial(use, path, "rb") for what, path in asked["read"].items()
-    }
-    found |= {
-        "write to files": partial(use, file, "r+b"),
-        "make files": partial(use, f"{folder}/made", "xb"),
-        "make temporary files": partial(use, f"{asked['temporary']}/made", "xb"),
-        "cut files off": lambda: os.truncate(file, 0),
-        "change the mode of files": lambda: os.chmod(file, 0o666),
-        "change the owner of files": lambda: os.chown(file, os.getuid(), os.getgid()),
-        "change the times of files": lambda: os.utime(file),
-        "change the attributes of files": lambda: os.setxattr(file, "user.tried", b"x"),
-        "link files": lambda: os.link(file, f"{folder}/linked"),
-        "start programs": start_a_program,
+        **{f"read {what}": partial(open, path, "rb") for what, path in read.items()},
+        "write to files": partial(open, file, "r+b"),
+        "make files": partial(open, f"{folder}/made", "xb"),
+        "make temporary files": partial(open, f"{opened}/made", "xb"),
+        "cut files off": partial(os.truncate, file, 0),
+        "change the mode of files": partial(os.chmod, file, 0o666),
+        "change the owner of files": partial(os.chown, file, os.getuid(), os.getgid()),
+        "change the times of files": partial(os.utime, file),
+        "change the attributes of files": partial(os.setxattr, file, "user.tried", b"x"),
+        "link files": partial(os.link, file, f"{folder}/linked"),
+        "start programs": partial(os.posix_spawn, "/bin/true", ["true"], {}),
         "use the network": socket.socket,
     }
-    for who, name in (("parent", "forks it"), ("sibling", "runs another submission")):
-        pid, process = asked[who], f"the process that {name}"
+    for does, pid in pids.items():
+        process = f"the process that {does}"
         found |= {
             f"signal {process}": partial(os.kill, pid, 0),
             f"trace {process}": partial(call, "ptrace", SEIZE, pid, None, None),
             # No byte is read, which needs the same right as reading all of it.
             f"read the memory of {process}": partial(call, "process_vm_readv", pid, *NOTHING),
-            f"read the environment of {process}": partial(read_environment, pid),
+            f"read the environment of {process}": partial(open, f"/proc/{pid}/environ", "rb"),
         }
     return found
-
-
-def use(path: str, mode: str) -> None:
-    """Read a byte of a file, or open it for writing."""
-    with open(path, mode) as file:
-        if mode == "rb":
-            file.read(1)
-
-
-def start_a_program() -> None:
-    """Start one that does nothing, and wait for it."""
-    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
-
-
-def read_environment(pid: int) -> None:
-    """Read what the kernel shows of another process; without /proc it shows nothing."""
-    if Path("/proc/self").exists():
-        Path(f"/proc/{pid}/environ").read_bytes()
 
 
 def call(name: str, *arguments: Any) -> None:
@@ -176,8 +140,14 @@ def call(name: str, *arguments: Any) -> None:
     checked(getattr(LIBC, name)(*arguments))
 
 
-def remedy() -> str:
-    """Return what to do on a machine without a sandbox, in sentences."""
+def in_sentences(found: list[str]) -> str:
+    """Return what a trial has found, and what to do about it."""
+    if not found:
+        return (
+            "A locked-in process tried to read the answers and other submissions, to write and "
+            "change files, to start programs, to use the network, and to reach other processes. "
+            "Nothing of it worked."
+        )
     how = "Grade on Linux, where the kernel offers a sandbox."
     if platform.system() == "Linux":
         how = (
@@ -185,37 +155,23 @@ def remedy() -> str:
             "in a container whose answers, submissions and results only root can read (chmod -R "
             "go= graders solutions source course_config.py SUBMITTED OUT)."
         )
-    without = "`--isolation none` grades without a sandbox, for files that you trust, and every"
-    return f"{how} {without} row says so."
+    return (
+        f"in the sandbox of this machine learner code can {', '.join(found)}. {how} `--isolation "
+        "none` grades without a sandbox, for files that you trust, and every row says so."
+    )
 
 
 def examine(private: Mapping[str, Path]) -> dict:
     """Return doctor's report, for JSON. private: as in `holes`.
 
     isolation: what grading would use. holes: what it would not stop; grading starts if it is empty.
+    message: the same in sentences.
     """
-    report = {
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "python": sys.executable,
-    }
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
     try:
         with ForkServer(Limits()) as server:
-            return report | {"isolation": server.isolation, "holes": holes(server, private)}
+            kind, found = server.isolation, holes(server, private)
     except CourseError as error:
-        return report | {"isolation": NONE, "holes": [f"do everything ({error})"]}
-
-
-def as_text(report: dict) -> str:
-    """Return doctor's report as text."""
-    lines = [f"Isolation on this machine: {report['isolation']} ({report['system']})", ""]
-    if report["holes"]:
-        lines += ["Learner code can", *(f"  ✗ {hole}" for hole in report["holes"])]
-        return "\n".join([*lines, "", f"`tensorgrade grade` refuses here. {remedy()}"])
-    return "\n".join([*lines, HOLDS])
-
-
-HOLDS = (
-    "A locked-in process tried to read the answers and other submissions, to write and change "
-    "files, to start programs, to use the network, and to reach other processes. Nothing of it "
-    "worked."
-)
+        kind, found = NONE, [f"do everything ({error})"]
+    message = in_sentences(found)
+    return {"system": system, "isolation": kind, "holes": found, "message": message}

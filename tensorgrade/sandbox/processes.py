@@ -1,4 +1,7 @@
-"""The trusted side of the sandbox: start a fork server, and talk to the children that it forks."""
+"""The trusted side of the sandbox: start a fork server, and talk to the children that it forks.
+
+A learner's own code on public cases needs no sandbox, but an end: see `own_server`.
+"""
 
 import json
 import os
@@ -9,7 +12,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from math import inf
@@ -18,7 +21,12 @@ from typing import Any, Self
 
 from ..course import CourseError, Limits
 from ..runner.wire import LENGTH
+from .lockdown import NONE, kind_here
+from .server import fork_children, keep_only
 
+CAN_FORK = hasattr(os, "fork") and hasattr(os, "pidfd_open")
+# The real interpreter, with a virtual environment's links resolved.
+INTERPRETER = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 PACKAGE = Path(__file__).resolve().parents[1]
 DID_NOT_START = "the process that runs learner code did not start"
 LONGEST_START = 120
@@ -34,21 +42,18 @@ package = sys.modules[engine[0]] = types.ModuleType(engine[0])
 package.__path__ = [engine[1]]
 __import__("importlib").import_module(f"{engine[0]}.{run}").main(*told)
 """
-# The only environment variables of children. There is one thread, because a fork after an operation
-# with several hangs.
-ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-ENVIRONMENT |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
-# torch's compiler asks for the user's name, and the sandbox has no list of users.
-ENVIRONMENT |= {"USER": "learner"}
-# `@torch.compile` would search for a compiler. Without one the function runs uncompiled.
-ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}
-# Memory that is returned to the system costs a page fault each time it is allocated again.
-ENVIRONMENT |= {"MALLOC_TRIM_THRESHOLD_": str(1 << 24), "MALLOC_MMAP_THRESHOLD_": str(1 << 22)}
+# One thread, because a fork after an operation with several hangs. torch's compiler would search
+# for a C++ compiler, and it asks for the user's name, but the sandbox has no list of users. Memory
+# that is returned to the system costs a page fault each time it is allocated again.
+SETTINGS = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    **{"USER": "learner", "TORCHDYNAMO_DISABLE": "1"},
+    **{"MALLOC_TRIM_THRESHOLD_": str(1 << 24), "MALLOC_MMAP_THRESHOLD_": str(1 << 22)},
+}
 # With a GPU in view, the first backward starts threads for it, even on the CPU. Children that are
 # forked afterwards do not have them, so torch refuses their own backward.
-HIDDEN_GPUS = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
-ENVIRONMENT |= HIDDEN_GPUS
-DRIVER_VARIABLES = ("LD_LIBRARY_PATH", "CUDA_HOME", *HIDDEN_GPUS)
+ON_CPU = SETTINGS | {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
+IN_SANDBOX = ON_CPU | {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}  # and no other variables
 
 
 class TimedOut(Exception):
@@ -88,48 +93,15 @@ class Budget:
         self.left, self.bytes_left, self.lost = seconds, reply_bytes, False
 
     @property
-    def used_up(self) -> bool:
-        """Return True if no time is left."""
-        return self.left <= 0
-
-    @property
     def is_over(self) -> bool:
         """Return True if no time is left, or if the replies were too large together."""
-        return self.used_up or self.bytes_left <= 0
+        return self.left <= 0 or self.bytes_left <= 0
 
     def take(self, count: int) -> None:
         """Subtract the size of a reply. Raises Ended, now and from then on, if it is too large."""
         self.bytes_left -= count
         if self.bytes_left <= 0:
             raise Ended
-
-    @contextmanager
-    def within(self, seconds: float) -> Iterator[float]:
-        """Yield the deadline of a use of a child's stream, at most these seconds from now.
-
-        Raises TimedOut or Ended instead of the stream's errors.
-        """
-        begun = time.monotonic()
-        try:
-            if self.used_up:
-                raise TimedOut
-            yield begun + min(seconds, self.left)
-        except (TimedOut, Ended, OSError) as error:
-            self.lost = True
-            if isinstance(error, OSError):
-                raise (TimedOut if isinstance(error, TimeoutError) else Ended) from None
-            raise
-        finally:
-            self.left -= time.monotonic() - begun
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Count the processor time of what is done with a reply."""
-        begun = time.process_time()
-        try:
-            yield
-        finally:
-            self.left -= time.process_time() - begun
 
 
 class Child:
@@ -142,15 +114,35 @@ class Child:
     def __init__(self, stream: socket.socket, pid: int, handle: int, budget: Budget):
         self.stream, self.pid, self.handle, self.budget = stream, pid, handle, budget
 
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[float]:
+        """Yield the deadline of a use of the stream, at most these seconds from now.
+
+        Raises TimedOut or Ended instead of the stream's errors, and closes it after any error.
+        """
+        begun = time.monotonic()
+        try:
+            if self.budget.left <= 0:
+                raise TimedOut
+            yield begun + min(seconds, self.budget.left)
+        except BaseException as error:
+            self.budget.lost = True
+            self.stream.close()
+            if isinstance(error, OSError):
+                raise (TimedOut if isinstance(error, TimeoutError) else Ended) from None
+            raise
+        finally:
+            self.budget.left -= time.monotonic() - begun
+
     def send(self, message: bytes, seconds: float) -> None:
         """Send one message. Raises TimedOut or Ended."""
-        with self.budget.within(seconds) as deadline:
-            self.wait_until(deadline)
+        with self.within(seconds) as deadline:
+            self.stream.settimeout(max(deadline - time.monotonic(), SHORTEST_WAIT))
             self.stream.sendall(LENGTH.pack(len(message)) + message)
 
     def receive(self, seconds: float, most_bytes: int) -> bytes:
         """Return the next message. Raises TimedOut, or Ended (also for one that is too large)."""
-        with self.budget.within(seconds) as deadline:
+        with self.within(seconds) as deadline:
             (length,) = LENGTH.unpack(self.exactly(LENGTH.size, deadline))
             if not length:
                 raise OutOfMemory
@@ -161,21 +153,16 @@ class Child:
 
     def exactly(self, count: int, deadline: float) -> bytes:
         """Return exactly this many bytes before the deadline, however slowly they arrive."""
-        pieces, missing = [], count
-        while missing:
-            self.wait_until(deadline)
-            piece = self.stream.recv(min(missing, 1 << 20))
+        found = bytearray()
+        while len(found) < count:
+            if found and time.monotonic() > deadline:
+                raise TimedOut
+            self.stream.settimeout(max(deadline - time.monotonic(), SHORTEST_WAIT))
+            piece = self.stream.recv(min(count - len(found), 1 << 20))
             if not piece:
                 raise Ended
-            pieces.append(piece)
-            missing -= len(piece)
-            if missing and time.monotonic() > deadline:
-                raise TimedOut
-        return b"".join(pieces)
-
-    def wait_until(self, deadline: float) -> None:
-        """Let the next use of the stream take until then at most."""
-        self.stream.settimeout(max(deadline - time.monotonic(), SHORTEST_WAIT))
+            found += piece
+        return bytes(found)
 
     def close(self) -> None:
         """End the process. Whoever has forked it ends what it has started."""
@@ -197,6 +184,7 @@ class ForkServer:
     that children run. Raises NotStarted.
     """
 
+    @not_started()
     def __init__(
         self,
         limits: Limits,
@@ -204,20 +192,20 @@ class ForkServer:
         device: str = "cpu",
         readable: Sequence[str] = (),
         program: str = "runner.serve",
-    ):
-        if not hasattr(os, "pidfd_open"):
+    ) -> None:
+        if not CAN_FORK:
             raise NotStarted("only Linux runs learner code in processes of its own")
         self.limits, self.program = limits, program
         paths = [*readable_paths(), *readable]
         paths += [str(PACKAGE / name) for name in ("runner", "sandbox", program.split(".")[0])]
-        self.told = (locked, program, bounds(limits, device), paths)
-        self.environment = environment_for(device)
+        self.isolation = kind_here() if locked else NONE
+        self.told = (program, self.isolation, bounds(limits, device), paths)
+        self.environment = IN_SANDBOX if device == "cpu" else os.environ | SETTINGS
         self.start()
 
     @not_started()
     def start(self) -> None:
         """Start the process. Raises NotStarted with the last line that it prints."""
-        self.isolation = ""
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, tempfile.TemporaryFile() as said:
             self.process = subprocess.Popen(
@@ -231,13 +219,14 @@ class ForkServer:
             )
             theirs.close()
             self.control.settimeout(LONGEST_START)
+            ready = b""
             with suppress(OSError):
-                self.isolation = self.control.recv(100).decode()
-            if not self.isolation:
+                ready = self.control.recv(100)
+            if not ready:
                 self.close()
                 said.seek(0)
-                lines = said.read().decode(errors="replace").strip().splitlines()
-                last = lines[-1] if lines else "no reason was given"
+                text = said.read().decode(errors="replace").strip() or "no reason was given"
+                last = text.splitlines()[-1]
                 why = (last.partition(": ")[2] or last)[:300]  # without the error's class
                 raise NotStarted(f"{DID_NOT_START}: {why}")
 
@@ -250,9 +239,8 @@ class ForkServer:
         name = (program or self.program).encode()
         for _ in range(2):
             ours, theirs = socket.socketpair()
-            with suppress(OSError):
-                with theirs:
-                    socket.send_fds(self.control, [name], [theirs.fileno()])
+            with suppress(OSError), theirs:
+                socket.send_fds(self.control, [name], [theirs.fileno()])
                 number, handles, _, _ = socket.recv_fds(self.control, 100, 1)
                 if handles:
                     return Child(ours, int(number), handles[0], budget or Budget())
@@ -277,10 +265,88 @@ class ForkServer:
         self.close()
 
 
+def own_server(limits: Limits, begin: Callable[[], object] = lambda: None) -> Any:
+    """Return a server for a learner's own code on public cases. Raises NotStarted.
+
+    begin: what its process does first, if this system can fork.
+    """
+    return OwnForks(limits, begin) if CAN_FORK else ReusedProcess()
+
+
+class OwnForks(ForkServer):
+    """A fork of this process as a fork server, which saves a second import of torch."""
+
+    def __init__(self, limits: Limits, begin: Callable[[], object]):
+        self.program, self.isolation, self.begin = "runner.serve", NONE, begin
+        self.bounds = bounds(limits, "cpu")
+        self.start()
+
+    @not_started()
+    def start(self) -> None:
+        """Fork this process."""
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                self.begin()
+                keep_only(theirs.fileno())
+                fork_children(3, NONE, self.bounds, [])
+            finally:  # an error must not go on in the caller's code
+                os._exit(0)
+        theirs.close()
+
+    def close(self) -> None:
+        """End the process and all its children."""
+        with suppress(OSError):
+            self.control.shutdown(socket.SHUT_RDWR)  # other forks of this process hold it too
+        self.control.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+class ReusedProcess(Child):
+    """One process that is a fork server and its only child, on systems without fork.
+
+    It connects to a port, and ends with the stream. After an error another process replaces it.
+    """
+
+    isolation = NONE
+
+    def __init__(self) -> None:
+        self.start()
+
+    @not_started()
+    def start(self) -> None:
+        """Start the process, and wait until it is ready. Raises NotStarted."""
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            self.process = subprocess.Popen(
+                engine_command("runner.serve", door.getsockname()[1]),
+                env=os.environ | ON_CPU,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            door.settimeout(LONGEST_START)
+            self.stream, _ = door.accept()
+
+    def fork(self, budget: Budget | None = None) -> Self:
+        """Return this process for one more attempt. Raises NotStarted."""
+        if self.stream.fileno() < 0 or self.process.poll() is not None:
+            self.start()
+        self.budget = budget or Budget()
+        return self
+
+    def close(self) -> None:
+        """Kill the process after an error; otherwise leave it running."""
+        if self.stream.fileno() < 0:
+            self.process.kill()
+            self.process.wait()
+
+
 def engine_command(module: str, *told: Any) -> list[str]:
     """Return the command that calls `main` of a module of the engine with values for JSON."""
     words = [site_folders(), [PACKAGE.name, str(PACKAGE)], module, told]
-    return [interpreter(), *PYTHON, START, json.dumps(words)]
+    return [INTERPRETER, *PYTHON, START, json.dumps(words)]
 
 
 def bounds(limits: Limits, device: str) -> dict[str, int]:
@@ -295,19 +361,6 @@ def bounds(limits: Limits, device: str) -> dict[str, int]:
     return found | ({"RLIMIT_AS": limits.memory_bytes} if device == "cpu" else {})
 
 
-def environment_for(device: str) -> dict[str, str]:
-    """Return the environment variables; on a GPU, with the location of its driver."""
-    if device == "cpu":
-        return ENVIRONMENT
-    shown = {name: text for name, text in ENVIRONMENT.items() if name not in HIDDEN_GPUS}
-    return shown | {name: os.environ[name] for name in DRIVER_VARIABLES if name in os.environ}
-
-
-def interpreter() -> str:
-    """Return the path of the real interpreter, with a virtual environment's links resolved."""
-    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-
-
 def site_folders() -> list[str]:
     """Return the folders that contain torch, safetensors and numpy."""
     found = [find_spec(name) for name in ("torch", "safetensors", "numpy")]
@@ -316,20 +369,12 @@ def site_folders() -> list[str]:
 
 
 def readable_paths() -> list[str]:
-    """Return the real paths that every child may read, to run Python and torch.
-
-    Those of the system are Debian's folder for this architecture if it exists, otherwise /usr/lib.
-    """
-    version = f"python{sysconfig.get_python_version()}"
-    shared = sysconfig.get_config_var("INSTSONAME") or ""
-    libraries = f"/usr/lib/{sysconfig.get_config_var('MULTIARCH') or ''}"
+    """Return the real paths that every child may read, to run Python and torch."""
     paths = [
-        interpreter(),
+        INTERPRETER,
         sysconfig.get_path("stdlib"),
-        os.path.join(sys.base_prefix, sys.platlibdir, version),
-        *([os.path.join(sysconfig.get_config_var("LIBDIR"), shared)] if ".so" in shared else []),
-        libraries if os.path.isdir(libraries) else "/usr/lib",
-        *("/etc/ld.so.cache", "/usr/lib64", "/lib64", "/usr/lib/ld-musl-x86_64.so.1"),
+        os.path.join(sys.base_prefix, sys.platlibdir),
+        *("/etc/ld.so.cache", "/usr/lib", "/usr/lib64", "/lib64"),
         *site_folders(),
         *("/dev/zero", "/dev/urandom", "/dev/random"),
     ]

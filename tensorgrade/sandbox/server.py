@@ -12,53 +12,47 @@ import socket
 import sys
 from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
-from .calls import filter_of_calls
-from .lockdown import AS_NOBODY, NONE, kind_here, lock_in, own_bytes
+from .lockdown import lock_in
 
 ENGINE = __package__.partition(".")[0]
 MOST_FILES = 1 << 20
 NO_MESSAGE = bytes(8)  # a message without content: this child has no memory left for another one
 
 
-def main(control: int, locked: bool, program: str, limits: dict, readable: list[str]) -> None:
-    """Warm up, tell the kind of sandbox, and fork until the trusted side closes the socket.
+def main(control: int, program: str, *rules: Any) -> None:
+    """Warm up, say so, and fork until the trusted side closes the socket.
 
-    locked: False only sets the limits. program: a module of the engine with `warm_up` and
-    `serve(reader, writer)`. limits, readable: as in `lock_in`. Raises Refused or NoFilter.
+    program: a module of the engine with `warm_up` and `serve(reader, writer)`. rules: the arguments
+    of `lock_in`.
     """
-    sock = socket.socket(fileno=control)
-    kind = kind_here() if locked else NONE
-    calls = filter_of_calls(read_only=kind == AS_NOBODY) if locked else b""
     import_module(f"{ENGINE}.{program}").warm_up()
     gc.collect()
+    os.write(control, b"ready")
+    fork_children(control, *rules)
+
+
+def fork_children(control: int, *rules: Any) -> None:
+    """Fork a child for each request, until the trusted side closes the socket."""
     gc.freeze()  # children share these objects instead of copying their pages
-    if "RLIMIT_AS" in limits:
-        limits["RLIMIT_AS"] += own_bytes()
-    sock.send(kind.encode())
+    sock = socket.socket(fileno=control)
     children: list[int] = []
-    while message := request(sock):
-        asked, streams = message
-        children = [pid for pid in children if not has_ended(pid)]
-        pid = os.fork()
-        if pid == 0:
-            serve_in_child(asked, streams[0], (kind, limits, readable, calls))
-        children.append(pid)
-        os.close(streams[0])
-        handle = os.pidfd_open(pid)  # it is let go of at the next request, so it is there
-        socket.send_fds(sock, [b"%d" % pid], [handle])
-        os.close(handle)
+    with suppress(ConnectionError):
+        while (request := socket.recv_fds(sock, 100, 1))[0]:
+            program, (stream,), _, _ = request
+            children = [pid for pid in children if not has_ended(pid)]
+            pid = os.fork()
+            if pid == 0:
+                serve_in_child(program.decode(), stream, *rules)
+            children.append(pid)
+            os.close(stream)
+            handle = os.pidfd_open(pid)  # it is let go of at the next request, so it is there
+            socket.send_fds(sock, [b"%d" % pid], [handle])
+            os.close(handle)
     for pid in children:
         end_group(pid)
-
-
-def request(sock: socket.socket) -> tuple[str, list[int]] | None:
-    """Return the next program and its stream; None if the trusted side is gone."""
-    with suppress(ConnectionResetError):
-        message, streams, _, _ = socket.recv_fds(sock, 100, 1)
-        if message:
-            return message.decode(), streams
-    return None
+        os.waitpid(pid, 0)
 
 
 def has_ended(pid: int) -> bool:
@@ -76,12 +70,12 @@ def end_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def serve_in_child(program: str, stream: int, sandbox: tuple) -> None:
+def serve_in_child(program: str, stream: int, *rules: Any) -> None:
     """Run a program in this child, which has only the stream open. Never returns."""
     try:
-        only_stream(stream)
+        keep_only(stream)
         serve = import_module(f"{ENGINE}.{program}").serve
-        lock_in(*sandbox)
+        lock_in(*rules)
         serve(os.fdopen(3, "rb", closefd=False), os.fdopen(3, "wb", closefd=False))
     except MemoryError:
         os.write(3, NO_MESSAGE)
@@ -89,8 +83,8 @@ def serve_in_child(program: str, stream: int, sandbox: tuple) -> None:
         os._exit(0)
 
 
-def only_stream(stream: int) -> None:
-    """Move the stream to descriptor 3, discard standard input and outputs, and close the others."""
+def keep_only(stream: int) -> None:
+    """Move a stream to descriptor 3, discard standard input and outputs, and close the others."""
     os.dup2(stream, 100)
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):

@@ -1,7 +1,7 @@
 """The pytest plugin for `exercises/` and `graders/`.
 
 It shows each check of an exercise as a test, under the learner's file `exercises/<chapter>.py` or
-the grader file. It converts failures to notes for learners, and ends a run with a summary of all
+the grader file. It shows failures as notes for learners, and ends a run with a summary of all
 exercises.
 """
 
@@ -27,8 +27,9 @@ from ..project import load_course
 from ..sandbox.holes import NotIsolated
 from ..sandbox.processes import NotStarted
 from ..views.note import Note
-from ..views.summary import print_nothing_found, print_summary, why_skipped
+from ..views.summary import print_nothing_found, print_summary
 
+KEYWORD = "a check of a course"  # of the items that show checks, in their reports
 COURSES = pytest.StashKey[dict[Path, Course]]()  # by folder of checks
 EXERCISES = pytest.StashKey[list[str]]()  # the names that `-k` can select, in order
 MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
@@ -81,7 +82,6 @@ def number_of_hints(text: str) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(BareReports())
     config.stash[COURSES], config.stash[MAKERS], config.stash[EXERCISES] = {}, {}, []
     config.stash[RESULTS] = {}
 
@@ -171,6 +171,7 @@ class CheckItem(pytest.Item):
         super().__init__(**more)
         self.exercise, self.check = exercise, check
         self.result: CheckResult | None = None
+        self.keywords[KEYWORD] = True
 
     @property
     def file(self) -> ChecksFile:
@@ -201,11 +202,19 @@ class CheckItem(pytest.Item):
         results = self.config.stash[RESULTS][self.file.folder][self.exercise]
         result = self.result = next(one for one in results if one.asks == self.check.says)
         if result.is_to_do or part.is_as_given:
-            raise pytest.skip.Exception(why_skipped(part, result), _use_item_location=True)
+            finding = result.finding  # None if the given code passes the check
+            found = finding.diagnosis.problem if finding else "find the mistake in the given code"
+            why = f"{self.exercise} is to do: {found}"
+            raise pytest.skip.Exception(why, _use_item_location=True)
         if result.finding is not None:
             raise Wrong(result.finding.diagnosis)
         if error := part.failures[self.check.says]:  # of the check itself
             raise error
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return a note on a failed check. Another error is shown as pytest shows it."""
+        finding = self.result.finding if self.result else None
+        return Note(finding) if finding else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the place and the headline of an error."""
@@ -241,7 +250,7 @@ def attempt_in(config: pytest.Config, maker: AttemptMaker, chapter: str) -> Atte
     """Return the attempt at a chapter in the folder of learner files, created once for a run."""
     folder = config.getoption("attempt")
     try:
-        hidden = maker.is_hidden(chapter)
+        hidden = maker.side(chapter).references.hidden
     except CourseError as error:  # if nothing has been built yet
         pytest.exit(str(error), returncode=2)
     if hidden and not folder:
@@ -273,54 +282,12 @@ def debugs(config: pytest.Config) -> bool:
     return bool(config.getoption("capture") == "no" or config.getoption("usepdb"))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Convert a failed check to a note, and attach the result of every check to its report."""
-    report = yield
-    if isinstance(item, CheckItem) and (call.when == "call" or report.failed):
-        check = item.check
-        result = item.result or CheckResult(item.exercise, check.points, False, check.says)
-        vars(report).update(tensorgrade=result)
-        if report.failed and result.finding:
-            # pytest prints any object that converts to text, but its types do not allow that.
-            report.longrepr = Note(result.finding)  # type: ignore[assignment]
-    return report
-
-
-class BareReports:
-    """A plugin that reports failed checks without a traceback, because the diagnosis suffices.
-
-    For every failure pytest would parse the sources of all frames, which are never shown.
-    """
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> pytest.TestReport | None:
-        """Return a bare report for a failed check; None lets pytest report everything else."""
-        if call.when != "call" or not (call.excinfo and call.excinfo.errisinstance(Wrong)):
-            return None
-        return pytest.TestReport(
-            item.nodeid,
-            item.location,
-            {},
-            "failed",
-            "",
-            call.when,
-            duration=call.duration,
-            start=call.start,
-            stop=call.stop,
-        )
-
-
 def pytest_report_teststatus(
     report: pytest.CollectReport | pytest.TestReport,
 ) -> tuple[str, str, str] | None:
     """Report checks as done, wrong or to do. The summary explains the wrong ones."""
-    result: CheckResult | None = getattr(report, "tensorgrade", None)
-    if result is None or (report.when != "call" and report.passed):
+    is_call = isinstance(report, pytest.TestReport) and report.when == "call"
+    if not is_call or KEYWORD not in report.keywords:
         return None
     if report.passed:
         return "passed", ".", "DONE"

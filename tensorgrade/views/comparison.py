@@ -5,7 +5,6 @@ are sentences.
 """
 
 import io
-import re
 
 import torch
 from markupsafe import Markup
@@ -27,6 +26,7 @@ MOST_TOLD = 4  # differences in sentences
 DIFFERS = "≠ differs"
 LEGEND = f"{DIFFERS}; blue is above 0, orange below; a stronger colour is a larger value"
 WIDE = 200  # characters of two blocks on a page, which can be moved sideways
+Pair = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # expected, actual, and if they differ
 
 
 def comparison(diagnosis: Diagnosis, width: int, colour: bool) -> list[Text]:
@@ -35,7 +35,7 @@ def comparison(diagnosis: Diagnosis, width: int, colour: bool) -> list[Text]:
     if pair is None:
         return [Text(f"{name:<9} {text}") for name, text in labelled(diagnosis)]
     for columns in range(MOST, LEAST - 1, -1):
-        lines, index = blocks(*pair, differences(diagnosis), columns, colour)
+        lines, index = blocks(pair, columns, colour)
         if max(map(len, lines)) <= width:
             break
     legend = LEGEND if colour else DIFFERS
@@ -54,29 +54,29 @@ def on_page(diagnosis: Diagnosis) -> Markup | None:
     return Markup(console.export_html(inline_styles=True, code_format="<pre>{code}</pre>"))
 
 
-def pair_in(diagnosis: Diagnosis) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """Return the expected and the actual tensor if they have the same shape; None otherwise."""
-    expected, actual = diagnosis.expected, diagnosis.actual
+def pair_in(diagnosis: Diagnosis) -> Pair | None:
+    """Return the expected and the actual tensor if both have the same shape; None otherwise."""
+    expected, actual, differs = diagnosis.expected, diagnosis.actual, diagnosis.differs
     if diagnosis.texts or expected is None or actual is None:
         return None
-    return (expected, actual) if expected.shape == actual.shape and expected.numel() else None
+    if expected.shape != actual.shape or not expected.numel():
+        return None
+    return expected, actual, expected != actual if differs is None else differs
 
 
-def blocks(
-    expected: torch.Tensor, actual: torch.Tensor, differs: torch.Tensor, columns: int, colour: bool
-) -> tuple[list[Text], str]:
+def blocks(pair: Pair, columns: int, colour: bool) -> tuple[list[Text], str]:
     """Return the part of both tensors with the first difference, side by side, and its index.
 
     The index is as Python writes it; "" if the part is all. columns: the most of them to show.
     """
-    part, index = part_to_show(differs, columns)
-    want, got, marked = (as_matrices(one)[part] for one in (expected, actual, differs))
+    part, index = part_to_show(pair[2], columns)
+    want, got, marked = (as_matrices(one)[part] for one in pair)
     digits = digits_for(want[marked], got[marked])
     values = torch.cat([want.double().flatten(), got.double().flatten()]).abs()
     largest = max(values[values.isfinite()].tolist(), default=0.0) if colour else None
-    titles = map(str.format, ("expected {}", "yours {}"), shapes_of(expected, actual))
-    left = block(next(titles), want, torch.zeros_like(marked), digits, largest)
-    right = block(next(titles), got, marked, digits, largest)
+    expected, yours = shapes_of(pair[0], pair[1])
+    left = block(f"expected {expected}", want, torch.zeros_like(marked), digits, largest)
+    right = block(f"yours {yours}", got, marked, digits, largest)
     wide = max(map(len, left)) + GAP
     pairs = zip(left, right, strict=True)
     return [one + Text(" " * (wide - len(one))) + other for one, other in pairs], index
@@ -99,11 +99,7 @@ def part_to_show(differs: torch.Tensor, columns: int) -> tuple[tuple, str]:
 
 
 def around(place: int, size: int, most: int) -> slice:
-    """Return a slice of at most `most` rows (or columns) with a place; the first if possible.
-
-    >>> around(3, 20, 8), around(17, 20, 8)
-    (slice(0, 8, None), slice(12, 20, None))
-    """
+    """Return a slice of at most `most` rows (or columns) with a place; the first if possible."""
     first = 0 if place < most else min(place, size - most)
     return slice(first, min(first + most, size))
 
@@ -181,54 +177,39 @@ def labelled(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     return list(zip(("expected", "yours"), both, strict=True))
 
 
-def differences(diagnosis: Diagnosis) -> torch.Tensor:
-    """Return a mask of the entries that differ, of two tensors with the same shape."""
-    if diagnosis.differs is not None:
-        return diagnosis.differs
-    assert diagnosis.expected is not None and diagnosis.actual is not None
-    return torch.ne(diagnosis.expected, diagnosis.actual)
-
-
 def in_sentences(diagnosis: Diagnosis) -> list[str]:
     """Return the comparison as sentences: both shapes, or the first entries that differ."""
     pair = pair_in(diagnosis)
     if pair is None:
         return [f"{name.capitalize()}: {text}" for name, text in labelled(diagnosis)]
-    places = differences(diagnosis).nonzero().tolist()
-    told = [told_at(place, *pair) for place in map(tuple, places[:MOST_TOLD])]
-    if pair[0].dtype != pair[1].dtype:
-        told.insert(0, "Expected: {}. Yours: {}.".format(*shapes_of(*pair)))
+    expected, actual, differs = pair
+    places = differs.nonzero().tolist()
+    told = [told_at(place, expected, actual) for place in map(tuple, places[:MOST_TOLD])]
+    if expected.dtype != actual.dtype:
+        told.insert(0, "Expected: {}. Yours: {}.".format(*shapes_of(expected, actual)))
     left = len(places) - MOST_TOLD
-    return [*told, f"{left} more of {pair[0].numel()} entries differ."] if left > 0 else told
+    return [*told, f"{left} more of {expected.numel()} entries differ."] if left > 0 else told
 
 
 def told_at(place: tuple[int, ...], expected: torch.Tensor, actual: torch.Tensor) -> str:
     """Return a sentence on one entry that differs.
 
     >>> told_at((), torch.tensor(-0.25), torch.tensor(0.5))
-    'Expected -0.250, yours 0.500.'
+    'Expected -0.25, yours 0.5.'
     >>> told_at((1,), torch.tensor([True, True]), torch.tensor([True, False]))
     'At [1]: expected True, yours False.'
     """
-    both = [tensor[place].reshape(1) for tensor in (expected, actual)]
-    digits, values = digits_for(both[0], both[1]), []
-    for value in [one.item() for one in both]:
-        text = str(value) if isinstance(value, bool) else number(value, digits)
-        values.append(re.sub(r"^(-?)\.", r"\g<1>0.", text))  # only cells leave out the 0
+    values = [tensor[place].item() for tensor in (expected, actual)]
+    right, own = (f"{one:.{MOST_DIGITS}g}" if isinstance(one, float) else one for one in values)
     where = f"At [{', '.join(map(str, place))}]: expected" if place else "Expected"
-    return f"{where} {values[0]}, yours {values[1]}."
+    return f"{where} {right}, yours {own}."
 
 
 def shapes_of(expected: torch.Tensor, actual: torch.Tensor | None) -> tuple[str, str]:
-    """Return both shapes, with the dtypes unless both are float32."""
-    both = [one for one in (expected, actual) if isinstance(one, torch.Tensor)]
-    dtypes = any(one.dtype != torch.float32 for one in both)
-    return shape_of(expected, dtypes), shape_of(actual, dtypes)
-
-
-def shape_of(tensor: torch.Tensor | None, dtype: bool) -> str:
-    """Return a tensor's shape, and its type if asked for, such as `(6, 6), float32`."""
-    if not isinstance(tensor, torch.Tensor):
-        return "no tensor"
-    name = f", {str(tensor.dtype).removeprefix('torch.')}" if dtype else ""
-    return spoken_shape(tensor.shape) + name
+    """Return both shapes, with the dtypes unless both are float32, such as `(6, 6), float64`."""
+    both = [expected] if actual is None else [expected, actual]
+    shapes = [spoken_shape(one.shape) for one in both]
+    if any(one.dtype != torch.float32 for one in both):
+        names = (str(one.dtype).removeprefix("torch.") for one in both)
+        shapes = [f"{shape}, {name}" for shape, name in zip(shapes, names, strict=True)]
+    return shapes[0], "no tensor" if actual is None else shapes[1]

@@ -26,12 +26,13 @@ SYMBOLS = {
 SPACES = {",": " ", ";": " ", ":": " ", " ": " ", "quad": "   ", "qquad": "   ", "!": ""}
 WORDS = {"operatorname", "mathrm", "text", "mathbf", "mathit", "textbf"}
 WIDEST = 88
+BLOCK = ' display="block"'
 ONE_WORD, NAMES = r"[^_\W]+", r"[\w,]+"  # need no brackets after `^`; after `_`, `√`
 NAMED = set("log ln exp sin cos tan max min arg det dim Pr".split())  # written with their own names
 KNOWN = {"frac", "sqrt", "left", "right", "begin", "end"}
 UNMARKED = {"big", "Big", "displaystyle", "limits"}
 BRACKETS = "()[]{}|‖⌊⌋⌈⌉⟨⟩"
-OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}", "|", "‖", "⌋", "⌉", "⟩")
+CLOSING = (")", "]", "}", "|", "‖", "⌋", "⌉", "⟩")
 AROUND = ("∑", "∏", "max", "min")  # their scripts are below and above them
 DOWN, UP = ("msub", "munder"), ("msup", "mover")
 RAISED = dict(zip("0123456789-+⊤T", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀᵀ", strict=True))
@@ -46,18 +47,18 @@ def element(tag: str, *inner: Element, text: str = "", **attributes: str) -> Ele
 
 
 def leaf(text: str) -> Element:
-    """Return the element of one piece: a space, a number, a name, several letters, or a sign."""
-    if text.isspace() or not text:
-        return element("mspace", text=text)
-    if text[0].isdigit():
+    """Return the element of one piece: a number, a name, several letters, or a sign."""
+    if text[:1].isdigit():
         return element("mn", text=text)
+    if text in NAMED:
+        return element("mo", text=text, lspace="0", rspace="0.17em")
     if text.isalpha() or text == "∞":
         return element("mi", text=text, **({"mathvariant": "normal"} if text[1:] else {}))
     return element("mo", text=text, **({"stretchy": "false"} if text in BRACKETS else {}))
 
 
 class Reader:
-    """A parser that turns TeX into the elements of MathML. Spaces are still text in them."""
+    """A parser that turns TeX into the elements of MathML. A space is text after an element."""
 
     def __init__(self, tex: str):
         self.pieces, self.at = PIECE.findall(" ".join(tex.split())), 0
@@ -76,10 +77,22 @@ class Reader:
 
     def add(self, row: Element, piece: str) -> None:
         """Add the element that begins with a piece to a row; `^` and `_` take the last one."""
+        space = piece if piece.isspace() else SPACES.get(piece[1:] if piece[0] == "\\" else "")
         if piece in ("^", "_") and len(row):
             row[-1] = with_script(row[-1], piece, self.one())
+        elif space is None:
+            before = next((one for one in reversed(row) if one.tag != "mspace"), row)
+            row.append(new := self.part(piece))
+            # A minus that begins an expression stays close to the next element.
+            if new.text in ("−", "±") and before.tag == "mo" and before.text not in CLOSING:
+                new.attrib["form"] = "prefix"
         else:
-            row.append(self.part(piece))
+            if len(space) > 1:
+                row.append(element("mspace", width="1em"))
+            if len(row):
+                row[-1].tail = (row[-1].tail or "") + space
+            else:
+                row.text = space
 
     def one(self) -> Element:
         """Read one argument: a group in braces, or a single element."""
@@ -105,8 +118,8 @@ class Reader:
         if name in WORDS:  # a browser trims blanks at both ends
             words = re.sub(r"^\s|\s$", "\u00a0", plain(self.one()))
             return element("mi", text=words, mathvariant="normal")
-        if name in SPACES or name in UNMARKED:
-            return leaf(SPACES.get(name, ""))
+        if name in UNMARKED:
+            return element("mspace")
         return leaf(SYMBOLS.get(name, name))
 
     def table(self) -> Element:
@@ -163,7 +176,8 @@ def plain(part: Element) -> str:
     if part.tag == "msqrt":
         return "√" + closed(inner[0], NAMES)
     if not part.tag.startswith(("msu", "mund", "mov")):
-        return (part.text or "").replace("\u00a0", " ") + "".join(inner)
+        spaced = (text + (one.tail or "") for text, one in zip(inner, part, strict=True))
+        return (part.text or "").replace("\u00a0", " ") + "".join(spaced)
     base, *scripts = inner
     if part.tag not in UP:
         base += f"_{closed(scripts[0], NAMES)}"
@@ -185,36 +199,6 @@ def closed(text: str, bare: str) -> str:
     return text if re.fullmatch(bare, text) else f"({text})"
 
 
-def mathml(formula: Element) -> str:
-    r"""Write a formula as a browser needs it: with wide spaces only, and signs in their place.
-
-    A minus that begins an expression stays close to the next element.
-
-    >>> mathml(Reader(r"0, -n").row())
-    '<mrow><mn>0</mn><mo>,</mo><mo form="prefix">−</mo><mi>n</mi></mrow>'
-    >>> mathml(Reader(r"\cos \sqrt x").row())[:66]
-    '<mrow><mi mathvariant="normal">cos</mi><mspace width="0.17em" /><m'
-    """
-    for row in list(formula.iter("mrow")):
-        told, before = [], element("mo", text="(")
-        for one in (o for o in row if o.tag != "mspace" or len(o.text or "") > 1):
-            if one.tag == "mspace":
-                one = element("mspace", width=f"{len(one.text or '') / 3:.2g}em")
-            if base_of(before).text in NAMED and base_of(one).text not in OPENING:
-                told.append(element("mspace", width="0.17em"))
-            if one.tag == before.tag == "mo" and before.text not in CLOSING:
-                one.attrib |= {"form": "prefix"} if one.text in ("−", "±") else {}
-            told.append(one)
-            before = one
-        row[:] = told
-    return tostring(formula, encoding="unicode")
-
-
-def base_of(part: Element) -> Element:
-    """Return the base of an element with scripts; return any other one unchanged."""
-    return base_of(part[0]) if part.tag.startswith(("msu", "mund", "mov")) else part
-
-
 def in_plain_text(lesson: str) -> str:
     r"""Return a lesson with its formulas as plain text; displayed formulas get their own lines.
 
@@ -232,24 +216,16 @@ def written_plain(match: re.Match) -> str:
         lambda gap: gap[0][: 1 if len(gap[0]) < 4 else 4],
         plain(Reader(match[1]).row()).strip(),
     )
-    return "\n".join("    " + line.strip() for line in lines_of(text))
+    # A long formula continues below, before each equals sign.
+    first, *more = text.split(" = ") if len(text) > WIDEST else [text]
+    return "\n".join(f"    {line.strip()}" for line in (first, *(f"= {part}" for part in more)))
 
 
-def lines_of(formula: str) -> list[str]:
-    """Break a long formula before its equals signs."""
-    if len(formula) <= WIDEST:
-        return [formula]
-    first, *more = formula.split(" = ")
-    return [first, *(f"= {part}" for part in more)]
-
-
-def in_mathml(lesson: str, put: Callable[[str, bool], str]) -> str:
-    """Replace each formula by the result of `put`, which gets its MathML and if it is displayed."""
+def in_mathml(lesson: str, put: Callable[[str], str]) -> str:
+    """Replace each formula by the result of `put`, which gets its MathML."""
 
     def written(match: re.Match) -> str:
-        made = mathml(Reader(match[1] or match[2]).row())
-        if match[1] is None:
-            return put(f"<math>{made}</math>", False)
-        return put(f'<math display="block">{made}</math>', True)
+        made = tostring(Reader(match[1] or match[2]).row(), encoding="unicode")
+        return put(f"<math{BLOCK if match[1] else ''}>{made}</math>")
 
     return FORMULA.sub(written, lesson)

@@ -23,15 +23,13 @@ def print_hints(console: Console, hints: tuple[str, ...], count: int, more: str)
 
 def print_where_hints_are(console: Console, chapters: tuple[Chapter, ...]) -> None:
     """List the exercises of chapters that have hints, and say how to get one."""
-    having = {c.title: [one for one in c.exercises if one.hints] for c in chapters}
-    first = next((one for ones in having.values() for one in ones), None)
-    if first is None:
+    first = next((one.name for chapter in chapters for one in chapter.exercises if one.hints), "")
+    if not first:
         console.print("There are no hints here.")
         return
-    for title, exercises in having.items():
-        console.print(Text(title, "bold"))
-        for one in exercises:
+    for chapter in chapters:
+        console.print(Text(chapter.title, "bold"))
+        for one in chapter.exercises:
             hints = Text(plural(len(one.hints), "hint"), "dim")
             console.print(Text.assemble(f"  {one.name:<32} ", hints))
-    console.print(Text.assemble("\nThe first one: ", (f"tensorgrade hint {first.name}", "bold")))
-    console.print(Text.assemble("Your progress: ", ("tensorgrade watch", "bold")))
+    console.print(Text.assemble("\nThe first one: ", (f"tensorgrade hint {first}", "bold")))

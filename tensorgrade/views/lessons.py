@@ -20,7 +20,7 @@ from pygments.lexers import PythonLexer
 
 from ..attempts.results import Results, State
 from ..course import Chapter, Course, CourseError, Exercise
-from .formulas import in_mathml
+from .formulas import BLOCK, in_mathml
 from .pages import VIEWS, pages_in
 from .summary import checked_in, first_to_work_on
 from .words import definition_in
@@ -59,14 +59,13 @@ def notebook_of(root: Path, chapter: str) -> Path:
 
     Raises CourseError if there is none.
     """
-    places = (
-        root / "notebooks" / f"{chapter}.ipynb",
-        root / "release" / chapter / f"{chapter}.ipynb",
+    in_kit, built = root / "notebooks", root / "release" / chapter
+    for folder in (in_kit, built):
+        if (folder / f"{chapter}.ipynb").is_file():
+            return folder / f"{chapter}.ipynb"
+    raise CourseError(
+        f"there is no {in_kit}/{chapter}.ipynb to read; go to the course's folder first"
     )
-    for path in places:
-        if path.is_file():
-            return path
-    raise CourseError(f"there is no {places[0]} to read; go to the course's folder first")
 
 
 def lessons_page(
@@ -93,6 +92,9 @@ def lessons_page(
         if checked[name].state == State.DONE:
             text = Path(checked[name].path).read_text("utf-8", errors="replace")
             own[name] = definition_in(text, name)
+    # The script NAME.js replaces the still picture NAME.png of a lesson.
+    pictures = sorted((root / "exercises" / "pictures").glob("*.js"))
+    scripts = [path.read_text(encoding="utf-8") for path in (VIEWS / "lessons.js", *pictures)]
     return TEMPLATE.render(
         course=course,
         chapters=chapters,
@@ -102,24 +104,15 @@ def lessons_page(
         shapes=cheat_sheet(chapters),
         first=first_to_work_on(course, by_exercise),
         version=version,
-        script=scripts(root / "exercises" / "pictures"),
+        script=Markup("\n".join(scripts)),
     )
 
 
-def write_lessons(
-    out: Path, course: Course, root: Path, by_exercise: Results, folder: Path
-) -> None:
-    """Write the page to a file. See `lessons_page`."""
+def write_lessons(course: Course, root: Path, by_exercise: Results, folder: Path) -> Path:
+    """Write the page into the kit's or the course's folder, and return its path."""
+    out = root / "lessons.html"
     out.write_text(lessons_page(course, root, by_exercise, folder), encoding="utf-8")
-
-
-def scripts(pictures: Path) -> Markup:
-    """Return the page's own script and those of the course's interactive pictures.
-
-    The script NAME.js replaces the still picture NAME.png of a lesson.
-    """
-    paths = [VIEWS / "lessons.js", *sorted(pictures.glob("*.js"))]
-    return Markup("\n".join(path.read_text(encoding="utf-8") for path in paths))
+    return out
 
 
 def minutes(blocks: list[Block]) -> int:
@@ -134,8 +127,7 @@ def cheat_sheet(chapters: list[tuple[Chapter, list[Block]]]) -> list[tuple[Chapt
         (chapter, [(b.exercise.name, shapes_in(b.code)) for b in blocks if b.exercise])
         for chapter, blocks in chapters
     ]
-    named = [(chapter, [row for row in rows if row[1]]) for chapter, rows in found]
-    return [(chapter, rows) for chapter, rows in named if rows]
+    return [(c, named) for c, rows in found if (named := [row for row in rows if row[1]])]
 
 
 def shapes_in(stub: str) -> list[tuple[str, str]]:
@@ -176,10 +168,10 @@ def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
     """Convert a lesson's Markdown to HTML, with MathML formulas and embedded pictures."""
     formulas: list[str] = []
 
-    def put(formula: str, shown: bool) -> str:
+    def put(formula: str) -> str:
         formulas.append(formula)
         word = PLACEHOLDER.format(len(formulas) - 1)
-        return f"\n\n{word}\n\n" if shown else word
+        return f"\n\n{word}\n\n" if formula.startswith(f"<math{BLOCK}") else word
 
     text = MARKDOWN.render(in_mathml(lesson, put))
     text = PICTURE.sub(

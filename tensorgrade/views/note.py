@@ -167,18 +167,14 @@ def trace_lines(steps: list[Step]) -> list[str]:
         return []
     told = list({step[:2]: step for step in steps}.values())
     last = told[-MOST_STEPS:]
-    cut = " (of lines that run again, the last time)" if len(told) < len(steps) else ""
-    cut = f" (the last {MOST_STEPS})" if len(told) > MOST_STEPS else cut
+    cut = f" (the last {MOST_STEPS})" if len(told) > MOST_STEPS else ""
     functions = {step.function for step in last}
     shared = f", in {last[0].function}" if len(functions) == 1 and last[0].function else ""
+    sizes = [f"= {s.size}" if isinstance(s.size, int) else spoken_shape(s.size) for s in last]
     cells = [
-        (s.place, *([] if shared else [s.function]), s.name, spoken_step(s.size)) for s in last
+        (step.place, *([] if shared else [step.function]), step.name, size)
+        for step, size in zip(last, sizes, strict=True)
     ]
     wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
     rows = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in cells]
     return [f"shapes in your code{shared}{cut}", *rows]
-
-
-def spoken_step(size: tuple[int, ...] | int) -> str:
-    """Return a tensor's shape, or an integer, as text."""
-    return f"= {size}" if isinstance(size, int) else spoken_shape(size)

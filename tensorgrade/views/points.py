@@ -43,9 +43,7 @@ class Checked:
     @property
     def waits_for(self) -> str:
         """The earlier exercise that is the only reason for failed checks, or ""."""
-        found = [one.finding for one in self.results if one.finding and one.rule == Rule.EARLIER]
-        names = (one.earlier.name if one.earlier else one.blames for one in found)
-        return next(filter(None, names), "")
+        return next((one.finding.blames for one in self.results if one.finding), "")
 
     @cached_property
     def note(self) -> Note | None:
@@ -74,56 +72,45 @@ def earned(checks: list[CheckResult]) -> float:
     return round(sum(check.earned for check in checks), 6)
 
 
-def how_earned(checks: list[CheckResult], most: float) -> str:
-    """Return how the points of an exercise came about. most: the exercise's points.
-
-    For example: `2 of 4 checks passed; known mistake: −2.5`.
-
-    >>> how_earned([CheckResult("scale", 2, passed=True)], most=2)
-    '1 of 1 check passed'
-    """
-    answers = [check for check in checks if not check.of_size]
-    passed = sum(check.passed for check in answers)
-    parts = [f"{passed} of {plural(len(answers), 'check')} passed"]
-    if passed < len(answers) and (reason := forbidden_call(answers) or other_rule(answers)):
-        costs = most - earned(answers)
-        parts.append(f"{reason}: {lost(costs)}" if costs else reason)
-    if any(check.of_size and not check.passed for check in checks):
-        parts.append(f"more changed than needed: {lost(most - earned(answers))}")
-    return "; ".join(parts)
-
-
-# Why points differ from those of the passed checks. A mistake is counted, so it is not listed.
-RULES = {
-    Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",
+# Why points differ from those of the passed checks.
+REASONS = {
+    Rule.MISTAKE: "known mistake",
     Rule.FORBIDDEN: "a forbidden call",
+    Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",
     Rule.EARLIER: "only an earlier exercise is wrong",
     Rule.REPAIR: "checks that the given code passes earn nothing",
 }
 
 
-def other_rule(answers: list[CheckResult]) -> str:
-    """Return the reason if failed checks do not cost exactly their own points; else ""."""
-    rules = {check.rule for check in answers if check.rule}
-    if Rule.MISTAKE in rules:
-        found = [check.finding.mistakes for check in answers if check.finding]
-        return "known mistakes" if any(len(names) > 1 for names in found) else "known mistake"
-    return next((words for rule, words in RULES.items() if rule in rules), "")
+def how_earned(checks: list[CheckResult], most: float) -> str:
+    """Return how the points of an exercise came about. most: the exercise's points.
 
+    For example: `2 of 4 checks passed; known mistake: −2.5`.
 
-def forbidden_call(answers: list[CheckResult]) -> str:
-    """Return the forbidden call that costs points and its line, if both are known; else ""."""
-    found = [one.finding for one in answers if one.finding and one.rule == Rule.FORBIDDEN]
-    first = next((one for one in found if one.diagnosis.call and one.line), None)
-    if first is None or first.line is None:
-        return ""
-    return f"a forbidden call ({first.diagnosis.call}, {first.place(first.line)})"
-
-
-def lost(points: float) -> str:
-    """Return points that are lost, such as `−2.5`.
-
-    >>> lost(2.5), lost(0.0)
-    ('−2.5', '−0')
+    >>> how_earned([CheckResult(2, passed=True)], most=2)
+    '1 of 1 check passed'
     """
-    return f"−{in_tenths(points)}"
+    answers = [check for check in checks if not check.of_size]
+    failed = [check for check in answers if not check.passed]
+    costs = most - earned(answers)
+    lost = f": −{in_tenths(costs)}" if costs else ""
+    told = [f"{len(answers) - len(failed)} of {plural(len(answers), 'check')} passed"]
+    if failed and (reason := reason_in(answers)):
+        told.append(f"{reason}{lost}")
+    if any(check.of_size and not check.passed for check in checks):
+        told.append(f"more changed than needed{lost}")
+    return "; ".join(told)
+
+
+def reason_in(answers: list[CheckResult]) -> str:
+    """Return the reason if failed checks do not cost exactly their own points; else "".
+
+    It names the forbidden call and its line, if they are known.
+    """
+    rules = {check.rule for check in answers}
+    rule = next((one for one in REASONS if one in rules), None)
+    for finding in (check.finding for check in answers if rule == Rule.FORBIDDEN):
+        if finding and finding.diagnosis.call and finding.diagnosis.line:
+            place = finding.place(finding.diagnosis.line)
+            return f"a forbidden call ({finding.diagnosis.call}, {place})"
+    return REASONS[rule] if rule else ""

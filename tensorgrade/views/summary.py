@@ -1,7 +1,6 @@
 """Print the end of a test run: the state of each exercise, and the one to work on first."""
 
 import re
-from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, cast
@@ -12,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..attempts.attempt import Answer, Attempt
+from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, Course, Exercise
@@ -27,6 +26,7 @@ STYLES = {"✓": "green", "✗": "bold red", "○": "dim"}
 WIDEST, BAR = 100, 16
 START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
 FIX = "The given code has a mistake; the checks are your main clue. Find it, fix it, and save."
+TO_BEGIN = {"not_written": START, "not_fixed_yet": FIX}  # by the name of the problem
 BREAKPOINT = re.compile(r"^\s*breakpoint\(", re.MULTILINE)
 NO_STOP = "breakpoint() does not stop here; in `pytest exercises/ -s` it does."
 MOST_WARNINGS = 3
@@ -45,7 +45,9 @@ def print_summary(
 
     In plain text the exercise to work on comes before the list of all.
     """
-    console, plain = console_on(terminal), is_plain(terminal, config)
+    console, plain = console_on(terminal), config.getoption("plain")
+    if plain is None:  # not asked for: if the output is no terminal
+        plain = not (terminal._tw.hasmarkup or terminal.isatty)
     course = maker.course
     folder = Path(config.getoption("attempt") or maker.tests)
     console.print()
@@ -63,15 +65,11 @@ def print_summary(
         print_end_of_course(console, course)
     else:
         console.print(f"\n[bold green]{PART_DONE}[/]\n")
-    print_left_out(console, maker.attempts.values())
+    console.print()
+    for note in (said for attempt in maker.attempts.values() for said in left_out(attempt)):
+        console.print(Text(note, "yellow"))
     if plain:
         print_progress(console, course, by_exercise, plain=True)
-
-
-def is_plain(terminal: TerminalReporter, config: Config) -> bool:
-    """Return True for sentences without drawings: if asked, or if the output is not a terminal."""
-    asked, writer = config.getoption("plain"), terminal._tw
-    return not (writer.hasmarkup or terminal.isatty) if asked is None else asked
 
 
 def print_nothing_found(terminal: TerminalReporter, keyword: str, names: list[str]) -> None:
@@ -81,39 +79,16 @@ def print_nothing_found(terminal: TerminalReporter, keyword: str, names: list[st
     terminal.write_line(f"\nNo exercise or check matches -k {keyword}. {told}".rstrip(), bold=True)
 
 
-def why_skipped(part: Answer, result: CheckResult) -> str:
-    """Return the reason that a test explorer shows for an exercise that is not started."""
-    diagnosis = result.finding.diagnosis if result.finding else None
-    if part.given_code:
-        return f"{part.name} is not started: find the mistake in the given code"
-    if diagnosis is None or diagnosis.id == "not_written":
-        return f"{part.name} is not started"
-    return f"{part.name} is to do: {diagnosis.problem}"
-
-
-def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
-    """Print the parts of the learner's files that could not be run, and the warnings in them."""
-    console.print()
-    for attempt in attempts:
-        warned = [
-            f"{attempt.chapter.name}.py: {said}" for said in attempt.lab.warned[:MOST_WARNINGS]
-        ]
-        for said in [*left_out(attempt), *warned]:
-            console.print(Text(said, "yellow"))
-
-
 def left_out(attempt: Attempt) -> list[str]:
-    """Describe the code outside the exercises that could not be run, and a breakpoint.
-
-    The checks ignore them.
-    """
-    named = set(attempt.exercises)
+    """Describe the code outside the exercises that could not be run, a breakpoint, and warnings."""
+    file, named = f"{attempt.chapter.name}.py", set(attempt.exercises)
     failed = [p.error for p in attempt.loaded.problems if named.isdisjoint(p.names)]
-    left = f"Left out of {attempt.chapter.name}.py, because"
+    left = f"Left out of {file}, because"
     endless = f"{left} it does not finish or ends Python: the code outside of functions and classes"
-    told = [f"{left} it fails: {raised(error, attempt.place)}" for error in failed]
+    told = [f"{left} it fails: {raised(error, attempt.source.place)}" for error in failed]
     passed_by = attempt.lab.server is not None and bool(BREAKPOINT.search(attempt.source.text))
-    return [endless] * attempt.lab.definitions_only + told + [NO_STOP] * passed_by
+    warned = [f"{file}: {said}" for said in attempt.lab.warned[:MOST_WARNINGS]]
+    return [endless] * attempt.lab.definitions_only + told + [NO_STOP] * passed_by + warned
 
 
 def console_on(terminal: TerminalReporter) -> Console:
@@ -182,11 +157,11 @@ def add_exercise(table: Table, exercise: Exercise, results: list[CheckResult]) -
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
     """Return the first wrong exercise in the course's order, or else the first one to do."""
-    states = {name: state_of(checks) for name, checks in by_exercise.items()}
-    order = [
-        (state, name) for state in (State.WRONG, State.TO_DO) for name in course.exercise_names
-    ]
-    return next((name for state, name in order if states.get(name) == state), None)
+    for state in (State.WRONG, State.TO_DO):
+        for name in course.exercise_names:
+            if name in by_exercise and state_of(by_exercise[name]) == state:
+                return name
+    return None
 
 
 def checked_in(folder: Path, course: Course, name: str, checks: list[CheckResult]) -> Checked:
@@ -233,12 +208,8 @@ def start_of(name: str, where: str, first: Diagnosis, again: str) -> list[Text]:
 
     first: the diagnosis of its first failed check. again: how to check the exercise afterwards.
     """
-    title, todo = f"Start here: {name}", sentence(first.problem)
-    if first.id == "not_written":
-        todo = START
-    elif first.id == "not_fixed_yet":
-        todo = FIX
-    elif first.id == "needs_unwritten":
+    title, todo = f"Start here: {name}", TO_BEGIN.get(first.id) or sentence(first.problem)
+    if first.id == "needs_unwritten":
         title, todo = f"{name} is written", sentence(f"{first.problem}: write that one first")
     return [Text(title, "bold"), Text(where, "cyan"), Text(""), Text(f"{todo} {again}")]
 

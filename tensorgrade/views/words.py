@@ -10,11 +10,7 @@ from ..runner.syntax import bound_by, definitions, first_line
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a count with its noun, such as `1 guard` or `2 guards`.
-
-    >>> plural(1, "guard"), plural(0, "guard")
-    ('1 guard', '0 guards')
-    """
+    """Return a count with its noun, such as `1 guard` or `2 guards`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

@@ -105,7 +105,7 @@ def server(tmp_path_factory):
             patched.setattr(
                 processes, "engine_command", lambda *told: [*own_view(folder), *command(*told)]
             )
-            patched.setitem(processes.ENVIRONMENT, "TMPDIR", str(folder))
+            patched.setitem(processes.IN_SANDBOX, "TMPDIR", str(folder))
             started.append(ForkServer(Limits(load_seconds=5)))
         return started[-1]
 

@@ -49,7 +49,7 @@ NAMED = {"turned": "It is turned around."}
 
 def check(asks: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = None) -> CheckResult:
     """A check that failed."""
-    return CheckResult("f", 1.0, False, asks, Finding(asks, diagnosis, mistakes or {}))
+    return CheckResult(1.0, False, asks, Finding(asks, diagnosis, mistakes or {}))
 
 
 FAILED = [

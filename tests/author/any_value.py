@@ -84,7 +84,7 @@ class SmallCourse:
             Side(
                 references,
                 load_checks(self.project.graders),
-                lambda: Fingerprints(lambda _: prints, messages),
+                Fingerprints(lambda _: prints, messages),
             ),
         )
         return answer_to(attempt, "f")

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from tensorgrade.attempts.attempt import MOST_CHANGED
 from tensorgrade.attempts.results import CheckResult
 from tensorgrade.attempts.scoring import repaired
 from tensorgrade.author.proving import unnoticed_bugs
@@ -89,7 +88,6 @@ def part(changed: int) -> SimpleNamespace:
         attempt=attempt,
         given_code="code",
         is_as_given=not changed,
-        is_rewritten=changed > MOST_CHANGED,
     )
 
 
@@ -107,6 +105,6 @@ def part(changed: int) -> SimpleNamespace:
 )
 def test_a_repair_in_part_earns_a_part(changed, checks, points):
     """checks: points, passed, and passed by the given code."""
-    results = [CheckResult(NAME, worth, passed, given=given) for worth, passed, given in checks]
+    results = [CheckResult(worth, passed, given=given) for worth, passed, given in checks]
     earned = sum(check.earned for check in repaired(part(changed), results))
     assert earned == pytest.approx(points)

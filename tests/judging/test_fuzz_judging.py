@@ -72,7 +72,7 @@ class Answering(Lab):
 
 def hostile(maker, chapter: str, names: list[str], choose) -> Attempt:
     """Return an attempt whose replies are the right ones with parts exchanged by a chooser."""
-    references = maker.references(chapter)
+    references = maker.side(chapter).references
     right = {case.id: expected for name in names for case, expected in references.of(name)}
 
     def reply(case) -> Observation:
@@ -95,7 +95,8 @@ def hostile(maker, chapter: str, names: list[str], choose) -> Attempt:
     loaded = Loaded(names=tuple(names), parameters=dict.fromkeys(names, TAKEN))
     facts = Looked(changes=dict.fromkeys(references.bugs, 1))  # no text; the given code is fixed
     lab = Answering(reply, loaded, facts)
-    return maker.attempt_with(lab, maker.program(chapter, Source("", "")))
+    program = maker.program(chapter, Source("", ""))
+    return Attempt(lab, program, maker.course, maker.side(chapter))
 
 
 # An edit of one reply: the part, its index if there are several, and the new content.

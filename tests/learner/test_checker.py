@@ -1,17 +1,12 @@
-"""A session of checks on one file: what it reuses, and what a busy or other system changes."""
-
-import random
+"""A session of checks on one file: what a busy or other system changes."""
 
 import pytest
 
 from tensorgrade.attempts.results import State, first_failure, state_of
-from tensorgrade.author.mistakes import known
 from tensorgrade.learner import checker as checker_module
 from tensorgrade.learner.checker import Checker
-from tensorgrade.learner.watch import outcome
-from tensorgrade.recognition.edits import make
 
-CHAPTER, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+CHAPTER = "ch1_simplified_attention"
 BUG = "bug_simplified_self_attention"
 STUB = "raise NotImplementedError"
 pytestmark = pytest.mark.slow
@@ -22,28 +17,6 @@ def save(checker: Checker, chapter: str, text: str) -> dict:
     checker.path(chapter).write_text(text, encoding="utf-8")
     assert checker.changed() == [chapter]
     return checker.check(chapter)
-
-
-def test_a_save_tells_the_same_as_a_check_of_everything(project, tmp_path, monkeypatch):
-    """Known mistakes drawn by chance, each saved after the one before; one of them always stays."""
-    monkeypatch.setattr(checker_module, "PATIENCE", 60.0)
-    chance = random.Random(CH2)
-    solution = project.solution(CH2).read_text(encoding="utf-8")
-    names = [exercise.name for exercise in project.course.chapter(CH2).exercises]
-    wrong = [(name, one.edits) for name in names for one in known(project, name)]
-    standing, first = chance.choice(wrong)
-    base = make(solution, standing, first)
-    others = [one for one in wrong if one[0] != standing]
-    texts = [base, *(make(base, *one) for one in chance.sample(others, 3)), base]
-    with Checker(project.exercises, tmp_path) as checker:
-        for text in [*texts, f"# a line above\n{base}", solution]:
-            told = [save(checker, CH2, text)]
-            checker.passed.clear()
-            told.append(checker.check(CH2))
-            assert [outcome(told[0][name]) for name in names] == [
-                outcome(told[1][name]) for name in names
-            ]
-            assert not checker.changed()
 
 
 def test_given_code_is_to_do_however_busy_the_machine_is(project, tmp_path, monkeypatch):
@@ -57,7 +30,7 @@ def test_given_code_is_to_do_however_busy_the_machine_is(project, tmp_path, monk
 
 def test_without_fork_loops_and_exits_cost_only_themselves(project, tmp_path, monkeypatch):
     """As on Windows and macOS: learner code runs in one process that is kept."""
-    monkeypatch.setattr("tensorgrade.sandbox.own_code.CAN_FORK", False)
+    monkeypatch.setattr("tensorgrade.sandbox.processes.CAN_FORK", False)
     monkeypatch.setattr(checker_module, "PATIENCE", 1.0)
     stub = (project.exercises / f"{CHAPTER}.py").read_text(encoding="utf-8")
     deaf = "import signal, time; signal.signal(signal.SIGALRM, signal.SIG_IGN); time.sleep(600)"

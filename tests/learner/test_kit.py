@@ -101,7 +101,6 @@ def test_commands_find_names_of_chapters_and_say_what_there_is(own):
     assert "named zzz; `tensorgrade hint` lists them" in said_by(own, "hint", "zzz")
     assert "go to the course's folder first" in said_by(own.parent, "reset", "softmax")
     assert "go to the course's folder first" in said_by(own.parent, "watch")
-    assert "`tensorgrade solution`" in said_by(own, "compare", "softmax")
     listed = said_by(own, "--help")
     for command in ("watch", "reset", "submit", "review", "solution", "hint", "read"):
         assert f" {command} " in listed
@@ -140,4 +139,4 @@ def test_the_bare_command_says_what_to_do_here(own, tmp_path):
     assert "where to begin" in said_by(own)
     assert "grades a class" in " ".join(cli(cwd=ROOT / "docs").stdout.split())
     assert "no course here" in cli(cwd=tmp_path).stdout
-    assert "SUBMITTED/extensions.csv" in said_by(own, "extensions")
+    assert "`tensorgrade prove`" in said_by(own, "figures")

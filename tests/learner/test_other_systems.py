@@ -42,10 +42,10 @@ WATCH = """
 import io, time
 from rich.console import Console
 from tensorgrade.learner import checker
-from tensorgrade.sandbox import own_code
+from tensorgrade.sandbox import processes
 from tensorgrade.learner.watch import Watch
 checker.PATIENCE = 1.0
-assert not own_code.CAN_FORK
+assert not processes.CAN_FORK
 tests, folder = map(pathlib.Path, sys.argv)
 session = Watch(tests, folder, Console(file=io.StringIO(), width=80))
 session.look()

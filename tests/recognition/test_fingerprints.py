@@ -102,9 +102,6 @@ def test_errors_alone_and_two_wrong_cases_are_not_enough():
 CHANGED = {"result": {"changed": ["x"]}}
 
 
-CHANGED = {"result": {"changed": ["x"]}}
-
-
 def changing(attempt: list[Seen]) -> list[Seen]:
     """The same results of calls that change their input."""
     return [

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.sandbox import calls
-from tensorgrade.sandbox.calls import NoFilter, filter_of_calls
+from tensorgrade.sandbox.calls import filter_of_calls
 
 COLUMNS = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
 ALLOW, END = 0x7FFF0000, 0x80000000
@@ -73,10 +73,10 @@ def test_arguments_are_compared_in_the_bits_that_the_kernel_reads(machine, value
     code = filter_of_calls(machine)
     for call, tests in calls.CHECKED.items():
         (number,) = words_of(call, column).values()
-        for place, known in tests.items():
-            whole = (call, place) in calls.WHOLE
+        for place in {word // 2 for word in tests}:
+            known, whole = tests[2 * place], 2 * place + 1 in tests
             for tried in (value, *known, *(one | upper << 32 for one in known)):
-                arguments = [min(tests.get(at, {0})) for at in range(6)]
+                arguments = [min(tests.get(2 * at, {0})) for at in range(6)]
                 arguments[place] = tried
                 seen = tried if whole else tried % 2**32
                 expected = ALLOW if seen in known else REFUSE
@@ -87,17 +87,17 @@ def test_arguments_are_compared_in_the_bits_that_the_kernel_reads(machine, value
 def test_files_are_opened_for_reading_only_where_no_list_holds_a_child_back(machine):
     abi, column = COLUMNS[machine]
     ordinary, reading = filter_of_calls(machine), filter_of_calls(machine, read_only=True)
-    for call, place in calls.OPENS.items():
+    for call, word in calls.OPENS.items():
         for number in words_of(call, column).values():
             for flags in (0, 0o200000, 0o2000000, 0o4000):  # read, folder, close on exec, nonblock
-                arguments = [0] * place + [flags]
+                arguments = [0] * (word // 2) + [flags]
                 assert decision(reading, abi, number, *arguments) == ALLOW
             for flags in (1, 2, 0o100, 0o1000, 0o2000, 0o20000000 | 0o200000, 0o101):
-                arguments = [0] * place + [flags]
+                arguments = [0] * (word // 2) + [flags]
                 assert decision(reading, abi, number, *arguments) == CLOSED
                 assert decision(ordinary, abi, number, *arguments) == ALLOW
 
 
 def test_another_processor_has_no_filter():
-    with pytest.raises(NoFilter, match="riscv64"):
+    with pytest.raises(OSError, match="riscv64"):
         filter_of_calls("riscv64")

@@ -7,11 +7,8 @@ from functools import partial
 
 import pytest
 
-from tensorgrade.attempts.maker import AttemptMaker
-from tensorgrade.attempts.setup import Setup
 from tensorgrade.course import Limits
-from tensorgrade.sandbox import holes as trial
-from tensorgrade.sandbox.holes import NotIsolated, holes, must_hold
+from tensorgrade.sandbox.holes import holes, must_hold
 from tensorgrade.sandbox.processes import ForkServer
 
 from ..support import BIN, ROOT, cli, needs, write_patch_without_isolation
@@ -61,15 +58,3 @@ def test_a_hole_ends_the_run_before_it_begins(tmp_path):
     assert run([*command, "--isolation", "none"]).returncode == 0
     rows = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
     assert {json.loads(row)["isolation"] for row in rows} == {"none"}
-
-
-@slow
-@needs("the sandbox")
-def test_a_second_call_does_not_get_round_the_trial(monkeypatch):
-    """A server whose sandbox has a hole is ended, and used for nothing."""
-    maker = AttemptMaker(Setup(ROOT / "graders"))
-    monkeypatch.setattr(trial, "holes", lambda *_: ["read the solutions"])
-    for _ in range(2):
-        with pytest.raises(NotIsolated, match="read the solutions"):
-            maker.warm_up()
-    assert maker.warm is None

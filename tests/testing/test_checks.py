@@ -5,6 +5,7 @@ import shutil
 import pytest
 import torch
 
+from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.checking import checked
 from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.maker import AttemptMaker
@@ -22,7 +23,8 @@ CH1, NAME = "ch1_simplified_attention", "softmax"
 def test_whatever_a_check_raises_is_a_result(project):
     program = project.program(CH1, project.solution(CH1).read_text("utf-8"))
     lab = Lab(None, project.course.limits)
-    attempt = AttemptMaker(Setup(project.exercises, "none")).attempt_with(lab, program)
+    maker = AttemptMaker(Setup(project.exercises, "none"))
+    attempt = Attempt(lab, program, maker.course, maker.side(CH1))
     part = answer_to(attempt, NAME)
     for error, said in (
         (Wrong(Diagnosis(Kind.FACT, "it is wrong")), "it is wrong"),

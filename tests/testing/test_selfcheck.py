@@ -44,8 +44,8 @@ def test_solutions_pass_and_stubs_are_to_do(tmp_path):
     stubs = run_pytest("-q", f"exercises/{CH1}.py", f"--junitxml={report}")
     assert stubs.returncode == 1 and outcomes(report) == Counter(skipped=39)
     text = report.read_text(encoding="utf-8")
-    assert "attention_scores is not started" in text
-    assert "is not started: find the mistake in the given code" in text
+    assert "attention_scores is to do: not written yet" in text
+    assert "is to do: not fixed yet" in text
     assert "39 to do" in stubs.stdout and "passed" not in stubs.stdout
     assert "Start here: attention_scores" in stubs.stdout and "Traceback" not in stubs.stdout
     assert f"exercises/{CH1}.py:" in stubs.stdout

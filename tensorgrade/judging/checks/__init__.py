@@ -88,14 +88,10 @@ TAKEN = {
 
 @dataclass(frozen=True)
 class CourseChecks:
-    """What a folder of graders adds to the engine: own checks and signatures, by name.
-
-    folder: of these graders.
-    """
+    """What a folder of graders adds to the engine: own checks and signatures, by name."""
 
     checks: dict[str, Callable] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
-    folder: Path = Path()
 
 
 def load_checks(tests: Path) -> CourseChecks:
@@ -112,4 +108,4 @@ def load_checks(tests: Path) -> CourseChecks:
         if name in TAKEN[kind]:
             raise CourseError(f"{path}: the engine has a {kind} {name!r}; choose another name")
         added[kind][name] = function
-    return CourseChecks(added["check"], added["signature"], tests)
+    return CourseChecks(added["check"], added["signature"])

@@ -93,7 +93,7 @@ def names_none(
     If it does, at most `1 - share` of the exercise is earned. The text is parsed before it runs, so
     no code can hide the names that it uses.
     """
-    if found := set(names) & set(exercise.attempt.names.get(exercise.name, ())):
+    if found := set(names) & set(exercise.attempt.facts.names.get(exercise.name, ())):
         raise Wrong(Diagnosis(Kind.FACT, problem, share=share, forbidden=frozenset(found)))
 
 

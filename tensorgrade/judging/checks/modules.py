@@ -50,7 +50,7 @@ def has_buffer(exercise: CheckedExercise, group: str, name: str) -> None:
     for case, expected, observed in exercise.answered(group):
         place = observed.home("module", name)
         if place != "buffers":
-            exercise.wrong("fact", NO_BUFFER[place].format(name), "no_buffer", case=case)
+            exercise.wrong("fact", NO_BUFFER[place].format(name), case=case)
         want = expected.facts["module"]["buffers"][name][0]
         got = next(iter(observed.fact("module", "buffers", name, default=[])), None)
         # A buffer of shape (1, n, n) is accepted for (n, n).
@@ -111,7 +111,7 @@ def moves_as_a_whole(exercise: CheckedExercise, group: str) -> None:
             left = observed.facts.get("moved", {}).get("left")
             # The learner's process reports it, so it can be anything.
             name = left if isinstance(left, str) and left.replace(".", "").isidentifier() else ""
-            place = exercise.attempt.place(error.line) if error.line else ""
+            place = exercise.attempt.source.place(error.line) if error.line else ""
             exercise.wrong("fact", joined(place, _stays(name), between=": "), case=case)
 
 

@@ -1,11 +1,11 @@
-"""Small edits of a definition: `review` looks among them for a mistake of the learner."""
+"""Small edits of a definition, as learners make them by mistake."""
 
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..runner.source import Text
-from ..runner.syntax import bound_by, definitions, first_line, is_text
+from tensorgrade.runner.source import Text
+from tensorgrade.runner.syntax import bound_by, definitions, first_line, is_text
 
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
 COMPARISONS = (">", ">=", "<", "<=", "==", "!=")
