@@ -271,17 +271,19 @@ def with_pairs(
 ) -> tuple[list[Fingerprint], bool]:
     """Return the fingerprints of single mistakes and of pairs, and True if pairs are included.
 
-    Stored pairs are reused if the single mistakes still give the same results. Otherwise pairs are
-    made and stored if they are asked for.
+    Stored pairs are reused as long as their single mistakes give the same results. Those of new
+    mistakes are made and stored if they are asked for.
     """
     path = recording.pairs_path
     changing = [one.mistakes[0] for one in Known(recording.right, singles).changing]
-    names = list(combinations(changing, 2))
-    pairs = read_pairs(path, singles) if names else []
-    if pairs is None and asked:
-        pairs = made_pairs(recording, singles, names)
+    known, pairs = read_pairs(path, singles)
+    new = [pair for pair in combinations(changing, 2) if not known.issuperset(pair)]
+    if new and asked:
+        pairs = [one for one in pairs if twin_of(one.imprints, singles, facts=False) is None]
+        pairs += made_pairs(recording, singles, new)
+        pairs.sort(key=lambda one: sorted(map(changing.index, one.mistakes)))
         write_pairs(path, singles, pairs)
-    return [*singles, *(pairs or [])], pairs is not None
+    return [*singles, *pairs], asked or not new
 
 
 def made_pairs(
@@ -306,21 +308,21 @@ def without_facts(one: Fingerprint) -> Fingerprint:
     return Fingerprint(one.mistakes, values)
 
 
-def read_pairs(path: Path, singles: list[Fingerprint]) -> list[Fingerprint] | None:
-    """Return the stored pairs.
+def read_pairs(path: Path, singles: list[Fingerprint]) -> tuple[set[str], list[Fingerprint]]:
+    """Return the names of the single mistakes that were combined, and their pairs.
 
-    Return None if they are missing or damaged, or if these single mistakes are not the stored ones.
+    Both are empty if nothing is stored, or if it is damaged, or if one of these mistakes gives
+    other results now, or is gone.
     """
     try:
         stored = read_prints(json.loads(lzma.decompress(path.read_bytes())))
     except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError):
-        return None
+        return set(), []
+    now = {one.mistakes: one.imprints for one in singles}
     alone = [one for one in stored if len(one.mistakes) == 1]
-    if [one.mistakes for one in alone] != [one.mistakes for one in singles]:
-        return None
-    if not all(matches(one, now.imprints) for one, now in zip(alone, singles, strict=True)):
-        return None
-    return [one for one in stored if len(one.mistakes) == 2]
+    if not all(one.mistakes in now and matches(one, now[one.mistakes]) for one in alone):
+        return set(), []
+    return {one.mistakes[0] for one in alone}, [one for one in stored if len(one.mistakes) == 2]
 
 
 def write_pairs(path: Path, singles: list[Fingerprint], pairs: list[Fingerprint]) -> None:
@@ -328,7 +330,7 @@ def write_pairs(path: Path, singles: list[Fingerprint], pairs: list[Fingerprint]
     stored = stored_form([*map(without_facts, singles), *pairs])
     text = json.dumps(stored, separators=(",", ":"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, lzma.compress(text.encode()))
+    write_file(path, lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 # --- a build on every save --------------------------------------------------------------------

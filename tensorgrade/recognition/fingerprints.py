@@ -94,8 +94,8 @@ def number_of(table: dict[tuple, int], one: Imprint) -> int:
 
 
 def shortened(number: float) -> str:
-    """Return a number of an imprint in its stored form."""
-    return f"{number:.6g}"
+    """Return a number of an imprint in its stored form, a few times as exact as `is_close`."""
+    return f"{number:.4f}" if abs(number) < 10 else f"{number:.5g}"
 
 
 def as_stored(one: Imprint) -> Imprint:
