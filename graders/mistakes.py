@@ -299,6 +299,19 @@ mask_in_the_other_sense_without_dropout: The mask is passed to scaled_dot_produc
     - attn_weights @ values
     + nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=future)
 
+causal_here_too: The future is hidden, as in causal attention. Here every query sees all keys.
+    - attn_scores = queries @ keys.transpose(-2, -1)
+    - d_k = keys.shape[-1]
+    + attn_scores = queries @ keys.transpose(-2, -1)
+    + future = torch.ones_like(attn_scores).triu(1).bool()
+    + attn_scores = attn_scores.masked_fill(future, -torch.inf)
+    + d_k = keys.shape[-1]
+    or
+    - d_k = keys.shape[-1]
+    + future = torch.ones(n, m, device=x.device).triu(1).bool()
+    + attn_scores = attn_scores.masked_fill(future, -torch.inf)
+    + d_k = keys.shape[-1]
+
 # --- Dropout ---
 
 dropout_left_out: Nothing is dropped in training. Is dropout missing or switched off, or is its
@@ -420,6 +433,28 @@ values_not_projected: The values are the unchanged inputs; they need a projectio
     x @ self.W_value -> x
 output_without_bias 20%: The output projection has no bias; it should always have one.
     nn.Linear(d_out, d_out) -> nn.Linear(d_out, d_out, bias=False)
+
+one_layer_for_all_three 30%: Queries, keys and values come from one layer. W_query, W_key and
+  W_value should be three layers.
+    - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+    - self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+    - self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+    + self.qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
+    - queries = self.W_query(x)
+    - keys = self.W_key(x)
+    - values = self.W_value(x)
+    + queries, keys, values = self.qkv(x).chunk(3, dim=-1)
+parameters_for_layers 20%: The projections are nn.Parameters. Each should be an nn.Linear, whose
+  weight has the shape (d_out, d_in).
+    - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+    - self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+    - self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+    + self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+    self.W_query(x) -> x @ self.W_query
+    self.W_key(x) -> x @ self.W_key
+    self.W_value(x) -> x @ self.W_value
 
 # --- Splitting and merging heads ---
 

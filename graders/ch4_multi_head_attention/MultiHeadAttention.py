@@ -134,4 +134,7 @@ num_heads_unchecked: A d_out that is not divisible by num_heads is accepted; it 
 head_dim_from_d_in: head_dim is computed from d_in. The heads divide the projections' features,
   d_out.
     self.head_dim = d_out // num_heads -> self.head_dim = d_in // num_heads
+heads_scaled_by_d_in 30%: The scale comes from d_in. `head_dim` is d_out divided by the number of
+  heads.
+    / d_k**0.5 -> / (d_in // self.num_heads) ** 0.5
 """

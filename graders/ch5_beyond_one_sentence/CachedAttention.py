@@ -190,4 +190,12 @@ cache_of_the_last_call 30%: The module continues from the keys and values of its
     - return output, (keys, values)
     + self.kept = keys, values
     + return output, (keys, values)
+cache_kept_in_the_layer: The layer keeps the last cache and goes on from it if none is passed in. It
+  should know earlier tokens only from the cache that is passed in.
+    - if cache is not None:
+    + cache = getattr(self, "kept", None) if cache is None else cache
+    + if cache is not None:
+    - num_tokens = keys.shape[2]
+    + self.kept = (keys, values)
+    + num_tokens = keys.shape[2]
 """

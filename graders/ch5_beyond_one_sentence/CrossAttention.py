@@ -141,12 +141,6 @@ mask_filled_too_high: Hidden scores are set to 0 or nearly 0. The softmax gives 
     masked_fill(hidden, -torch.inf) -> masked_fill(hidden, 0.0)
 mask_needed: It fails without a mask. The mask may be None; then nothing is hidden.
     if mask is not None: -> if True:
-causal_here_too: The future is hidden, as in causal attention. All of the context is known from the
-  start.
-    - d_k = keys.shape[-1]
-    + future = torch.ones(n, m, device=x.device).triu(1).bool()
-    + attn_scores = attn_scores.masked_fill(future, -torch.inf)
-    + d_k = keys.shape[-1]
 context_width_is_d_in: Keys and values are projected from d_in features, but the context has
   d_context.
     self.W_key = nn.Linear(d_context, -> self.W_key = nn.Linear(d_in,

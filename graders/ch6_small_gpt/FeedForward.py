@@ -115,6 +115,9 @@ layers_in_a_plain_list: Torch does not find the layers' parameters. Are the laye
     + for layer in self.layers:
     +     x = layer(x)
     + return x
+dropout_in_feed_forward 10%: There is a dropout behind the layers. The block has one, in the next
+  exercise.
+    nn.Linear(4 * d, d) -> nn.Linear(4 * d, d), nn.Dropout(0.1)
 layers_called_twice: The layers are applied a second time, to their own result.
     return self.layers(x) -> return self.layers(self.layers(x))
 first_layer_alone: Only some of the layers are applied.

@@ -157,6 +157,8 @@ scale_not_learned: Scale and shift are plain tensors. Only as nn.Parameters can 
 scale_starts_at_zero: The scale starts with zeros, so only the shift is left. It should start with
   ones.
     nn.Parameter(torch.ones(d)) -> nn.Parameter(torch.zeros(d))
+shift_starts_at_one: The shift starts with ones; it should start with zeros.
+    nn.Parameter(torch.zeros(d)) -> nn.Parameter(torch.ones(d))
 statistics_detached: No gradient flows through mean and variance; it should.
     - normed = (x - mean) / torch.sqrt(variance + self.eps)
     + normed = (x - mean.detach()) / torch.sqrt(variance.detach() + self.eps)

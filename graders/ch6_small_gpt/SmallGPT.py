@@ -232,6 +232,10 @@ no_positions: The positions are never added, so the model is not told the order 
 positions_multiplied: The position vectors are multiplied by the token vectors; they should be
   added.
     self.token_embedding(ids) + -> self.token_embedding(ids) *
+positions_after_the_blocks: The positions are added after the blocks, which therefore never see
+  them. Add them to the token vectors.
+    self.token_embedding(ids) + self.position_embedding(places) -> self.token_embedding(ids)
+    self.final_norm(x) -> self.final_norm(x + self.position_embedding(places))
 token_vectors_scaled: The token vectors are multiplied by the root of d, as in the first
   Transformer. Add the positions to them unscaled.
     self.token_embedding(ids) -> self.token_embedding.embedding_dim**0.5 * self.token_embedding(ids)

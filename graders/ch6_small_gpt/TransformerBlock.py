@@ -235,4 +235,12 @@ normed_input_added_to_feed_forward 40%: The normalised x is added to the result 
     + ))
     + x = self.norm2(x)
     + x = x +
+attention_of_torch: `attention` is torch's nn.MultiheadAttention; it should be your own
+  `MultiHeadAttention`.
+    - self.attention = MultiHeadAttention(d, d, context_length, dropout, num_heads)
+    + self.attention = nn.MultiheadAttention(d, num_heads, dropout=dropout, batch_first=True)
+    - x = x + self.dropout(self.attention(self.norm1(x)))
+    + normed = self.norm1(x)
+    + future = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
+    + x = x + self.dropout(self.attention(normed, normed, normed, attn_mask=future)[0])
 """

@@ -86,6 +86,11 @@ step_taken_twice: The step is taken twice.
     - optimizer.step()
     + optimizer.step()
     + optimizer.step()
+trained_in_evaluation: The model is in evaluation mode during the step, which switches off what acts
+  in training only, such as dropout.
+    - optimizer.zero_grad()
+    + model.eval()
+    + optimizer.zero_grad()
 loss_as_a_tensor: The loss is returned as a tensor instead of a float.
     return loss.item() -> return loss
 loss_after_the_step: The loss after the step is returned instead of the one before it.

@@ -202,7 +202,7 @@ def seen_in_public(answer: Answer) -> list[Seen]:
 
 @once
 def is_only_squeezed(answer: Answer) -> bool:
-    """Return True if some results lack dimensions of size 1 and nothing else is wrong."""
+    """Return True if some results differ in dimensions of size 1, and nothing else is wrong."""
     return only_squeezed(answer.claimed, answer.attempt.own.signatures)
 
 

@@ -38,7 +38,7 @@ from .results import CheckResult, Judged, Results, Rule, State, sums
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
 LEAST, MOST = 0.1, 0.5  # bounds of the share of an exercise that one known mistake costs
-SQUEEZED = 0.25  # share that lost dimensions of size 1 cost, if everything else is right
+SQUEEZED = 0.25  # share that dimensions of size 1, lost or added, cost if all else is right
 SMALL = 0.25  # share of a find-the-bug exercise that a small repair earns
 
 

@@ -11,7 +11,7 @@ from ..exchange.text import code, joined
 from ..exchange.values import kind as kind_of_value
 from ..exchange.values import plain
 from ..exchange.values import shown as value_shown
-from ..recognition.signatures import is_squeezed
+from ..recognition.signatures import differs_in_ones
 from .names import own_name, result_name
 
 SEVERAL = "a tuple of several tensors"
@@ -46,9 +46,9 @@ def wrong_shape(what: str, actual: torch.Tensor, expected: torch.Tensor) -> str:
     if not actual.dim():
         return f"{what} is a single number; a tensor of shape {asked} is expected"
     axis, off = "", abs(actual.dim() - expected.dim())
-    if is_squeezed(actual, expected):
+    if differs_in_ones(actual, expected) and actual.dim() < expected.dim():
         axis = "; a dimension of size 1 is missing"
-    elif is_squeezed(expected, actual):
+    elif differs_in_ones(actual, expected):
         one = "is one dimension" if off == 1 else f"are {off} dimensions"
         axis = f"; there {one} of size 1 too many"
     return f"{what} has shape {spoken_shape(actual.shape)}; {asked} is expected{axis}"
@@ -89,10 +89,15 @@ def came_otherwise(name: str, observed: Observation) -> bool:
 def what_came(observed: Observation, name: str) -> str:
     """Return what was returned instead of the expected value."""
     if name.startswith("gradient."):
+        leaf = name.removeprefix("gradient.")
+        if leaf in observed.fact("gradients", "frozen", default=[]):
+            return f"missing: `{leaf}` has `requires_grad=False`, so it never learns"
         chain = "no chain of differentiable operations connects that tensor to the result"
         return f"missing: {chain}"
     if parts := sum(other.startswith(f"{name}.") for other in observed.tensors):
-        return f"a tuple or list of {parts} tensor" + "s" * (parts > 1)
+        inside = (told for other, told in observed.values.items() if other.startswith(f"{name}."))
+        none = any(told.get("type") == "NoneType" for told in inside)
+        return f"a tuple or list of {parts} tensor" + "s" * (parts > 1) + " and None" * none
     value = observed.values.get(name) or observed.values.get(name.split(".")[0])
     if value is None:
         return "missing"

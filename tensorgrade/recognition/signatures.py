@@ -66,7 +66,7 @@ def signature_of(case: Case, own: dict[str, Signature]) -> Signature:
     return known[case.signature]
 
 
-# --- lost dimensions of size 1 ----------------------------------------------------------------
+# --- dimensions of size 1, lost or added --------------------------------------------------------
 
 
 def sizes(tensor: torch.Tensor) -> list[int]:
@@ -74,17 +74,17 @@ def sizes(tensor: torch.Tensor) -> list[int]:
     return [size for size in tensor.shape if size != 1]
 
 
-def is_squeezed(actual: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Return True if a tensor only lacks dimensions of size 1 and its shape is otherwise right.
+def differs_in_ones(actual: torch.Tensor, expected: torch.Tensor) -> bool:
+    """Return True if dimensions of size 1 are lost or added, and a shape is otherwise right.
 
-    >>> is_squeezed(torch.ones(4, 3), torch.ones(1, 4, 3))
+    >>> differs_in_ones(torch.ones(4, 3), torch.ones(1, 4, 3))
     True
     """
-    return actual.dim() < expected.dim() and sizes(actual) == sizes(expected)
+    return actual.dim() != expected.dim() and sizes(actual) == sizes(expected)
 
 
 def only_squeezed(seen: list[Seen], own: dict[str, Signature]) -> bool:
-    """Return True if some results lack dimensions of size 1 and everything else is right.
+    """Return True if some results differ in dimensions of size 1, and everything else is right.
 
     own: the course's signatures.
     """
@@ -98,15 +98,15 @@ def only_squeezed(seen: list[Seen], own: dict[str, Signature]) -> bool:
 
 
 def unsqueezed(expected: Observation, observed: Observation) -> Observation:
-    """Return the observation with the lost dimensions restored, if there are any.
+    """Return the observation with dimensions of size 1 as expected, if they were lost or added.
 
     Its gradients could not be computed if the result had another shape, so they count as right.
     """
     tensors, asked = observed.tensors, expected.tensors
-    lost = {n: t for n, t in tensors.items() if n in asked and is_squeezed(t, asked[n])}
-    if not lost:
+    off = {n: t for n, t in tensors.items() if n in asked and differs_in_ones(t, asked[n])}
+    if not off:
         return observed
-    whole = tensors | {name: t.reshape(asked[name].shape) for name, t in lost.items()}
+    whole = tensors | {name: t.reshape(asked[name].shape) for name, t in off.items()}
     if not (observed.error and observed.error.text.startswith(MISMATCH)):
         return replace(observed, tensors=whole)
     gradients = {name: t for name, t in asked.items() if name.startswith("gradient.")}

@@ -221,7 +221,9 @@ def keep_gradients(
         names = runner.renamed.get(step.on, {})
         own = own_parameters(runner.objects[step.on], names.values())
         leaves = leaves | {renamed(name, names): parameter for name, parameter in own.items()}
-    leaves = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
+    if frozen := [name for name, leaf in leaves.items() if not leaf.requires_grad]:
+        runner.header["facts"]["gradients"] = {"frozen": frozen}
+        leaves = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
     # A learner may return more or fewer results. Use those that have a partner.
     pairs = [
         (out, runner.tensors[key].to(out))
