@@ -31,11 +31,12 @@ def test_stored_pairs_are_read_while_the_single_mistakes_give_the_same_results(t
     path, pair = tmp_path / "f.json.xz", without_facts(Fingerprint(("wrong", "more"), IMPRINTS))
     write_pairs(path, PRINTS, [pair])
     moved = {"a/1": Imprint("x", (1.0, 2.1)), "a/2": Imprint("y")}
-    assert read_pairs(path, PRINTS) == [pair]
-    assert read_pairs(path, [Fingerprint(("wrong",), moved)]) is None
-    assert read_pairs(path, [*PRINTS, pair]) is None and read_pairs(tmp_path, PRINTS) is None
+    added, nothing = Fingerprint(("added",), moved), (set(), [])
+    assert read_pairs(path, PRINTS) == read_pairs(path, [*PRINTS, added]) == ({"wrong"}, [pair])
+    assert read_pairs(path, [Fingerprint(("wrong",), moved)]) == nothing
+    assert read_pairs(path, [added]) == read_pairs(tmp_path, PRINTS) == nothing
     path.write_bytes(path.read_bytes()[:-9])
-    assert read_pairs(path, PRINTS) is None
+    assert read_pairs(path, PRINTS) == nothing
 
 
 @given(st.integers(0, 10**6), st.integers(0, 255))
