@@ -1,21 +1,20 @@
 """Everything behind one verdict for an instructor, and the history of one learner's points."""
 
-from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..attempts.attempt import Answer, Attempt
+from ..attempts.attempt import Answer
 from ..attempts.pipeline import verdict_or_points
 from ..attempts.results import CheckResult, Judged
 from ..attempts.scoring import by_checks, judged_on
 from ..attempts.verdict import Status, Verdict
-from ..course import Course, CourseError
+from ..course import Chapter, Course, CourseError
 from ..exchange.text import printable
 from ..lateness import in_zone
 from ..sources.finding import find_submissions
@@ -26,7 +25,7 @@ from .class_terminal import points_in
 from .decisions import read_teams
 from .grader import Grader
 from .results import Results, rows_of
-from .rules import Row, found, is_changed, late, points, points_steps, total
+from .rules import Row, found, grouped, is_changed, late, points, points_steps, total
 from .term import terms_of
 
 SHOWN = 3  # failed checks that are shown with their values
@@ -37,21 +36,27 @@ NOT_RUN = (Status.ERROR, Status.NOT_ATTEMPTED)  # the verdict itself says why
 
 @dataclass(frozen=True)
 class Explanation:
-    """The details of a verdict.
+    """A row, and the results of grading the file in SUBMITTED now.
 
-    row: the row that counts, if OUT has one; otherwise the new one with its late penalty. verdict,
-    checks, attempt: the results of grading the file in SUBMITTED now; the checks show expected
-    values. code: the lines of the learner's own code for this exercise, by number. counts_other:
-    the row is of another file. difference: a sentence if the row that counts is not today's result.
+    row: the one that counts, if OUT has one; otherwise the new one with its late penalty.
+    counts_other: the row is of another file.
     """
 
     row: Row
     verdict: Verdict
-    checks: list[CheckResult]
-    attempt: Attempt
-    code: Mapping[int, str] = field(default_factory=dict)
-    difference: str = ""
-    counts_other: bool = False
+    judged: Judged
+    counts_other: bool
+
+    @property
+    def difference(self) -> str:
+        """Return a sentence if the row that counts is not today's result; "" otherwise."""
+        row, verdict, student = self.row, self.verdict, self.verdict.student
+        if self.counts_other:
+            return f"another file of {student} counts; `tensorgrade log` lists the files"
+        if (found(row), row["status"]) == (verdict.points, verdict.status):
+            return ""
+        then = f"recorded: {row['status']}, {found(row):g} points"
+        return f"{then}; `tensorgrade grade --student {student}` grades the file again"
 
 
 def explain(
@@ -70,20 +75,12 @@ def explain(
     if one is None and recorded is None:
         raise CourseError(f"{submitted} holds no folder {student}/{chapter.name}")
     if one is None or one.missing:
-        return nothing_arrived(student, exercise, course, recorded)
+        return nothing_arrived(student, chapter, course, recorded)
     attempt = grader.maker.attempt_from_source(one.chapter, one)
     judged = judged_on(attempt, attempt.exercises)[exercise]
     verdict = verdict_or_points(student, judged)
-    other = bool(recorded and recorded["file"] != one.digest)
-    return Explanation(
-        recorded or course.lateness.applied(verdict.row(), one.submitted),
-        verdict,
-        with_values(judged),
-        attempt,
-        code_of(attempt, exercise),
-        difference(recorded, verdict, other) if recorded else "",
-        other,
-    )
+    row = recorded or course.lateness.applied(verdict.row(), one.submitted)
+    return Explanation(row, verdict, judged, row.get("file", one.digest) != one.digest)
 
 
 def with_values(judged: Judged) -> list[CheckResult]:
@@ -107,19 +104,8 @@ def with_values(judged: Judged) -> list[CheckResult]:
     return shown
 
 
-def difference(recorded: Row, verdict: Verdict, other: bool) -> str:
-    """Return a sentence if today's result differs from the row that counts; "" otherwise."""
-    if other:
-        return f"another file of {recorded['student']} counts; `tensorgrade log` lists the files"
-    if (found(recorded), recorded["status"]) == (verdict.points, verdict.status):
-        return ""
-    then = f"recorded: {recorded['status']}, {found(recorded):g} points"
-    return f"{then}; `tensorgrade grade --student {recorded['student']}` grades the file again"
-
-
-def nothing_arrived(student: str, exercise: str, course: Course, recorded: Row | None) -> str:
+def nothing_arrived(student: str, chapter: Chapter, course: Course, recorded: Row | None) -> str:
     """Return a text for a learner without a file in SUBMITTED."""
-    chapter, _ = course.exercise(exercise)
     extension = (recorded or {}).get("extension") or {}
     due = course.lateness.shown_deadline(chapter.name, extension.get("due", ""))
     lines = [f"{student}: no file arrived for {chapter.title} ({chapter.name})."]
@@ -134,11 +120,12 @@ def points_line(row: Row) -> str:
     return f"{row['exercise']}: {row['points']:g} of {row['max_points']:g} points"
 
 
-def code_of(attempt: Attempt, exercise: str) -> dict[int, str]:
-    """Return the lines of the learner's code for an exercise, by number, without docstrings.
+def code_of(explanation: Explanation) -> dict[int, str]:
+    """Return the lines of the learner's code for the exercise, by number, without docstrings.
 
     A separate process splits the text into statements, because it is not trusted.
     """
+    attempt, exercise = explanation.judged.answer.attempt, explanation.verdict.exercise
     own = [range(a, b + 1) for a, b, names in attempt.definitions if exercise in names]
     code: dict[int, str] = {}
     inside = False
@@ -156,8 +143,9 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
 
     given: the mistake in the given code of a find-the-bug exercise, if there is one.
     """
-    notes = notes_on(explanation)
+    checks, code = with_values(explanation.judged), code_of(explanation)
     verdict = explanation.verdict
+    notes = [] if verdict.status in NOT_RUN else notes_on(checks)
     points = f"{verdict.points:g} of {verdict.max_points:g} points"
     title = f"{verdict.student}, {verdict.exercise}: {verdict.status}, {points}"
     console.print(Text(title, "bold"))
@@ -165,25 +153,23 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
         console.print(Text(f"  {explanation.difference}", "bold red"))
     for line in [*facts(explanation), given, f"Isolation: {verdict.isolation}"]:
         console.print(Padding(Text(line), (0, 2)))
-    if explanation.code:
+    if code:
         console.print(Text("\nThe learner's code", "bold"))
     where = notes[0].finding.find_where() if notes else None
     to_look_at = notes and (notes[0].line or (where and where.line))
-    for number, line in explanation.code.items():
+    for number, line in code.items():
         mark, style = ("→", "bold") if number == to_look_at else (" ", "")
         console.print(Text(f"  {mark} {number:>4}  {line}", style), soft_wrap=True)
-    print_checks(console, explanation)
+    print_checks(console, explanation, checks)
     for note in notes:
         console.print()
         note.print(console)
 
 
-def notes_on(explanation: Explanation) -> list[Note]:
+def notes_on(checks: list[CheckResult]) -> list[Note]:
     """Return a note on each problem that failed checks found, as a learner would read it."""
-    if explanation.verdict.status in NOT_RUN:
-        return []
     notes: dict[tuple, Note] = {}
-    for finding in (check.finding for check in explanation.checks if check.finding):
+    for finding in (check.finding for check in checks if check.finding):
         problem = (*finding.mistakes, "" if finding.mistakes else finding.diagnosis.problem)
         notes.setdefault(problem, Note(finding))
     return list(notes.values())[:SHOWN]
@@ -194,7 +180,7 @@ def facts(explanation: Explanation) -> list[str]:
     row = explanation.row
     lines = points_steps(row) if is_changed(row) or row["mistakes"] else []
     if row.get("submitted"):
-        lateness = explanation.attempt.course.lateness
+        lateness = explanation.judged.answer.attempt.course.lateness
         due = lateness.shown_deadline(row["chapter"], row.get("extension", {}).get("due", ""))
         team = f" as team {row['team']}" if row.get("team") else ""
         when = f"Submitted{team}: {in_zone(row['submitted'], lateness.zone)}"
@@ -212,8 +198,9 @@ def for_learner(explanation: Explanation) -> str:
     lines = [points_line(explanation.row)]
     lines += [ANOTHER_COUNTS] if explanation.counts_other else []
     lines += facts(explanation)
-    if explanation.code and not explanation.counts_other:
-        lines += ["", "What you wrote:", "", *(f"    {x}" for x in explanation.code.values())]
+    code = {} if explanation.counts_other else code_of(explanation)
+    if code:
+        lines += ["", "What you wrote:", "", *(f"    {line}" for line in code.values())]
     return "\n".join(lines)
 
 
@@ -221,14 +208,14 @@ ANOTHER_COUNTS = "These points are of an earlier file of yours, not of your newe
 FOR_INSTRUCTORS = "  For you alone; do not send this to learners: it shows hidden inputs."
 
 
-def print_checks(console: Console, explanation: Explanation) -> None:
+def print_checks(console: Console, explanation: Explanation, checks: list[CheckResult]) -> None:
     """Print each hidden test with its points and the reason if it failed."""
     console.print(Text("\nChecks", "bold"))
-    if explanation.attempt.side.references.hidden:
+    if explanation.judged.answer.attempt.references.hidden:
         console.print(Text(FOR_INSTRUCTORS, "dim"))
     most = explanation.verdict.max_points
-    console.print(Text(f"  {how_earned(explanation.checks, most)}"))
-    for check in explanation.checks:
+    console.print(Text(f"  {how_earned(checks, most)}"))
+    for check in checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
         points, earned = f"{round(check.points, 2):g}", f"{round(check.earned, 2):g}"
         worth = earned if check.earned >= check.points else f"{earned} of {points}"
@@ -244,30 +231,32 @@ def print_checks(console: Console, explanation: Explanation) -> None:
 def log_of(out: Path, student: str, course: Course) -> list[str]:
     """Return a line for each event in the history of a learner's points. Raises CourseError."""
     results, zone = Results(out), course.lateness.zone
-    attempts = [one for own in results.attempts(student).values() for one in own]
+    attempts = [rows for own in results.attempts(student).values() for rows in own]
     if not attempts:
         raise CourseError(f"{out} holds no rows of {student}")
-    lines = []
-    for one in attempts:
-        earned, most = total(one.rows), total(one.rows, "max_points")
-        when = in_zone(one.rows[0].get("submitted"), zone) or "at an unknown time"
-        told = f"graded, {earned:g} of {most:g} points found; submitted {when}"
-        digests = f"file {one.file[:8]}, graders {one.graders[:8]}"
-        lines.append((one.at, f"{one.chapter}: {told}; {digests}"))
+    events = [(rows[0]["at"], graded_line(rows, zone)) for rows in attempts]
     for change in results.changes(student):
         if change["points"][0] != change["points"][1]:  # not the status alone
             moved = f"{change['exercise']} {points_in(change['points'])} ({change['why']})"
-            lines.append((change["at"], f"{change['chapter']}: {moved}"))
-    lines.sort(key=lambda pair: pair[0])
-    events = [f"{in_zone(at, zone)}  {line}" for at, line in lines]
-    rows = results.rows(course, student)
-    newest = {one.chapter: one.file for one in attempts}
+            events.append((change["at"], f"{change['chapter']}: {moved}"))
+    events.sort(key=itemgetter(0))
+    newest = {rows[0]["chapter"]: rows[0]["file"] for rows in attempts}
     standing = [
-        standing_line(chapter, list(own), newest[chapter])
-        for chapter, own in groupby(rows, key=lambda row: row["chapter"])
+        standing_line(chapter, rows, newest[chapter])
+        for (chapter,), rows in grouped(results.rows(course, student), "chapter").items()
     ]
     term = terms_of(rows_of(out, course), course).get(student)
-    return [*events, "", *standing, *([term.told()] if term else [])]
+    told = [f"{in_zone(at, zone)}  {line}" for at, line in events]
+    return [*told, "", *standing, *([term.told()] if term else [])]
+
+
+def graded_line(rows: list[Row], zone: str) -> str:
+    """Return a line on an attempt. zone: of the time."""
+    first, earned, most = rows[0], total(rows), total(rows, "max_points")
+    when = in_zone(first.get("submitted"), zone) or "at an unknown time"
+    digests = f"file {first['file'][:8]}, graders {first['graders'][:8]}"
+    told = f"graded, {earned:g} of {most:g} points found; submitted {when}; {digests}"
+    return f"{first['chapter']}: {told}"
 
 
 def standing_line(chapter: str, rows: list[Row], newest: str) -> str:

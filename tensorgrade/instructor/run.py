@@ -6,7 +6,7 @@ It may be interrupted and repeated at any time. Two runs into the same folder do
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -20,18 +20,17 @@ from ..lateness import BEST
 from ..project import load_course
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
-from ..sources.finding import EXPECTED, About, find_submissions, named
+from ..sources.finding import EXPECTED, find_submissions, named
 from ..sources.submitted_files import NOTHING, SubmittedFiles, submission_of
 from ..views.words import plural
 from .class_terminal import graders_failed, print_changes, print_notes, say, with_progress
 from .decisions import read_extensions, read_rules, read_teams, unknown_learners
 from .dependencies import digest_of
-from .results import Attempt, Results
+from .results import Results
 from .rules import Row, changes, key
 from .submitted_folder import REPLACED
 from .workers import Workers, default_count, graded
 
-Attempts = Mapping[About, list[Attempt]]
 LONGEST_CODE = 6000  # characters
 
 
@@ -70,50 +69,38 @@ def grade_class(
 
     Raises CourseError for impossible options, and if nothing can be graded.
     """
-    course, isolation = prepare_to_grade(submitted, out, run)
-    tests = run.setup.tests
-    extended = read_extensions(submitted, course)  # from Moodle
+    if out.resolve() == submitted.resolve():
+        raise CourseError(f"{out} holds the submissions; choose another folder as --out")
+    course = load_course(run.setup.tests)
+    isolation, extended = isolation_of(course, run), read_extensions(submitted, course)
     found, notes = find(submitted, course, run)
-    refuse_unbuilt(tests, course, {one.chapter for one in found})
+    refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
     rules, results = read_rules(out, course), Results(out, writes=True)
-    results.belongs_to(course.name)
     attempts = results.attempts()
-    graders = {c.name: digest_of(tests, course, c.name) for c in course.chapters}
-    # A file that was graded before and is missing now keeps its rows.
-    had_file = {whose for whose, own in attempts.items() if not own[-1].file.startswith(NOTHING)}
+    graders = {c.name: digest_of(run.setup.tests, course, c.name) for c in course.chapters}
+    had_file = {who for who, own in attempts.items() if not own[-1][0]["file"].startswith(NOTHING)}
     found = [one for one in found if not (one.missing and one.about in had_file)]
-    failed = {  # by the last attempt at each file
-        (*whose, one.file, one.graders): any(map(graders_failed, one.rows))
-        for whose, own in attempts.items()
-        for one in own
-    }
-    keys = {one: (*one.about, one.digest, graders[one.chapter]) for one in found}
-    todo = [one for one in found if run.again or failed.get(keys[one], True)]
+    before = {one: attempts.get(one.about, []) for one in found}
+    todo = [o for o in found if run.again or not is_graded(o.digest, graders[o.chapter], before[o])]
     facts = {one: facts_on(one, extended.get(one.about)) for one in found}
     results.expect(facts, todo, run.is_whole)
     asked = {one.about for one in found}
     others = attempts.keys() - asked if run.is_whole else set()
-    undated = [one for one in found if not (one.missing or one.submitted)]
-    notes += noted(
-        ("not in this run, so earlier results are kept", {student for student, _ in others}),
-        (UNDATED, {one.student for one in undated if one.chapter in course.lateness.deadlines}),
-    )
-    print_notes(console, notes)
-    before = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
-    say(console, f"{plural(len(found), 'submission')}{before}")
+    undated = {one.student for one in found if is_undated(one, course)}
+    print_notes(console, notes + noted((KEPT, {who for who, _ in others}), (UNDATED, undated)))
+    known = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
+    say(console, f"{plural(len(found), 'submission')}{known}")
     if rules.lateness.attempts == BEST:
-        todo += earlier_files(submitted, found, attempts, graders, course)
+        todo += earlier_files(submitted, before, graders, course)
     found_in = verdicts_on(todo, course, run, isolation, console)
     for one, verdicts in with_progress(console, found_in, len(todo)):
-        told = {one: [row_of(verdict, one) for verdict in verdicts]}
-        results.add(course.name, graders[one.chapter], told)
+        results.add(graders[one.chapter], {one: [row_of(verdict, one) for verdict in verdicts]})
     rows, waiting = told_changes(results, course, console), results.waiting()
-    asked |= others
-    last = unknown_learners(rules, {student for student, _ in asked}) if run.is_whole else []
-    judged = asked - waiting
+    judged = (asked | others) - waiting
     old = [row for row in rows if row["graders"] != graders.get(row["chapter"])]
-    outdated = {row["student"] for row in old if key(row)[:2] in judged}
-    last += noted((OUTDATED, outdated))
+    last = noted((OUTDATED, {row["student"] for row in old if key(row)[:2] in judged}))
+    if run.is_whole:
+        last += unknown_learners(rules, {student for student, _ in asked | others})
     return rows, last, sorted({"/".join(one.about) for one in todo if one.about in waiting})
 
 
@@ -127,6 +114,7 @@ def told_changes(results: Results, course: Course, console: Console) -> list[Row
     return rows
 
 
+KEPT = "not in this run, so earlier results are kept"
 UNDATED = (
     "unknown times, which count as on time; to set one, write timestamp.txt in the chapter's folder"
 )
@@ -138,25 +126,12 @@ def noted(*about: tuple[str, set[str]]) -> list[str]:
     return [f"{note}: {named(sorted(names))}" for note, names in about if names]
 
 
-def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, str]:
-    """Return the course and the kind of isolation.
-
-    Raises CourseError for impossible options and a course with errors.
-    """
-    if run.jobs < 0:
-        raise CourseError(f"--jobs must be a number of processes or 0, not {run.jobs}")
-    if submitted.is_file():
-        then = "sort a download into a folder with `tensorgrade collect` first, and grade that"
-        raise CourseError(f"{submitted} is not a folder; {then}")
-    if not submitted.is_dir():
-        raise CourseError(f"there is no folder {submitted}")
-    if out.resolve() == submitted.resolve():
-        raise CourseError(f"{out} holds the submissions; choose another folder as --out")
-    course = load_course(run.setup.tests)
+def isolation_of(course: Course, run: Run) -> str:
+    """Return the kind of isolation. Raises CourseError for impossible options."""
     # A scheduler's workers choose their own devices.
     device = "cpu" if run.scheduler else choose_device(run.setup.device)
     is_isolated = is_locked(course.isolation, run.setup.isolation, device)
-    return course, "sandbox" if is_isolated else "none"
+    return "sandbox" if is_isolated else "none"
 
 
 def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles], list[str]]:
@@ -174,6 +149,17 @@ def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles
     return found, notes
 
 
+def is_graded(file: str, graders: str, attempts: list[list[Row]]) -> bool:
+    """Return True if these graders have graded this file, and did not fail on it."""
+    same = [rows for rows in attempts if (rows[0]["file"], rows[0]["graders"]) == (file, graders)]
+    return bool(same) and not any(map(graders_failed, same[-1]))
+
+
+def is_undated(one: SubmittedFiles, course: Course) -> bool:
+    """Return True if a submission has no time, although its chapter has a deadline."""
+    return not (one.missing or one.submitted) and one.chapter in course.lateness.deadlines
+
+
 def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
     """Return what each row of a submission says besides what graders find.
 
@@ -188,23 +174,23 @@ def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
 
 def earlier_files(
     submitted: Path,
-    found: list[SubmittedFiles],
-    attempts: Attempts,
+    found: Mapping[SubmittedFiles, list[list[Row]]],
     graders: Mapping[str, str],
     course: Course,
 ) -> list[SubmittedFiles]:
     """Return earlier files of these learners that `collect` has kept and only old graders judged.
 
-    If the best attempt counts, today's graders must judge these files too.
+    If the best attempt counts, today's graders must judge these files too. found: the newest files,
+    with all attempts at each chapter.
     """
     old = {}
-    for one in found:
-        last = {a.file: a.graders for a in attempts.get(one.about, []) if a.file != one.digest}
+    for one, attempts in found.items():
+        last = {rows[0]["file"]: rows[0]["graders"] for rows in attempts}
         for folder in (submitted / REPLACED / one.student).glob(f"{one.chapter}-*"):
             candidates = candidates_in(files_below(folder), [one.chapter], course.limits)
             files, _ = submission_of(*one.about, candidates, course.limits)
             today = graders[one.chapter]
-            if files and last.get(files.digest, today) != today:
+            if files and last.get(files.digest, today) != today and files.digest != one.digest:
                 old[one.about, files.digest] = files
     return list(old.values())
 
@@ -228,7 +214,7 @@ def verdicts_on(
 
 def row_of(verdict: Verdict, one: SubmittedFiles) -> Row:
     """Return a learner's row, with the code of a wrong answer without a known mistake."""
-    row = replace(verdict, student=one.student).row()
+    row = verdict.row() | {"student": one.student}
     # The text is a learner's, so it is searched and never parsed.
     definition = rf"^(?:def|class) {verdict.exercise}\b.*(?:\n(?:[ \t)\]}}#].*|))*"
     found = re.findall(definition, verdict.code, re.MULTILINE) if verdict.group else []

@@ -53,7 +53,7 @@ class Workers:
 
 def default_count(submissions: int, jobs: int) -> int:
     """Return the number of processes for some submissions: one per available core, or `jobs`."""
-    if jobs:
+    if jobs > 0:
         return min(jobs, max(1, submissions))
     ours = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
     return min(len(ours(0)), max(1, ceil(submissions / SUBMISSIONS_PER_WORKER)))
