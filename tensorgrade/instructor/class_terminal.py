@@ -1,7 +1,7 @@
 """Show on a terminal how the grading of a class goes, and what it found."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeVar
 
 from rich.console import Console
@@ -13,7 +13,7 @@ from ..attempts.verdict import GRADERS_FAILED, TROUBLE
 from ..course import Course
 from ..exchange.text import printable, short
 from ..views.words import plural
-from .rules import OTHER_FILE, grouped
+from .rules import OTHER_FILE, grouped, total
 
 MOST_LISTED = 12
 LONGEST_NOTE, LONGEST_MESSAGE = 300, 200  # characters; two lines of a wide terminal
@@ -32,9 +32,9 @@ def print_notes(console: Console, notes: list[str]) -> None:
     say(console, *(f"note: {printable(short(note, LONGEST_NOTE))}" for note in notes))
 
 
-def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Iterator[Graded]:
-    """Yield what is graded, with a bar on a terminal."""
-    yield from track(
+def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Iterable[Graded]:
+    """Return what is graded, with a bar on a terminal."""
+    return track(
         graded,
         "grading",
         total,
@@ -52,28 +52,15 @@ def print_changes(
 
     Those with another file that earns no less are left out.
     """
-    points: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for place, rows in enumerate((before, now)):
-        for row in rows:
-            points[submission_of(row)][place] += row["points"]
+    was, is_now = (grouped(rows, "student", "chapter") for rows in (before, now))
     told = defaultdict(list)
-    for why, whose in sorted({(one["why"], submission_of(one)) for one in changes}):
-        old, new = both = [round(number, 6) for number in points[whose]]
+    for why, *about in sorted({(one["why"], one["student"], one["chapter"]) for one in changes}):
+        old, new = total(was[tuple(about)]), total(is_now[tuple(about)])
         if new < old or (new > old and why != OTHER_FILE):
-            told[why].append(f"{whose}: {points_in(both)}")
+            told[why].append(f"{'/'.join(about)}: {old:g} → {new:g}")
     for why, lines in told.items():
         count = plural(len(lines), "submission")
         say(console, f"{why}: points of {count} differ", *at_most(lines))
-
-
-def submission_of(row: dict) -> str:
-    """Return the learner and the chapter of a row, or of a change."""
-    return f"{row['student']}/{row['chapter']}"
-
-
-def points_in(both: list[float]) -> str:
-    """Return points before and after a change."""
-    return " → ".join(map("{:g}".format, both))
 
 
 def at_most(lines: list[str]) -> list[str]:
@@ -103,13 +90,16 @@ def print_class(console: Console, course: Course, rows: list[dict]) -> None:
     most = ", ".join(f"{name} ({count})" for name, count in counts)
     found = f"Most frequent mistakes (learners who made them): {most}"
     console.print(Text(f"\n{found if most else 'No known mistake was recognized.'}"))
-    first: dict[str, str] = {}
-    for row in filter(in_trouble, rows):
-        told = f"{row['exercise']}: {row['status']}. {short(row['message'], LONGEST_MESSAGE)}"
-        first.setdefault(submission_of(row), f"{submission_of(row)} {told}")
-    if first:
-        title = f"\n{plural(len(first), 'file')} could not be graded as usual"
-        say(console, f"{title} (other learners are not affected):", *at_most([*first.values()]))
+    lines = [
+        f"{student}/{chapter} {first['exercise']}: {first['status']}. "
+        + short(first["message"], LONGEST_MESSAGE)
+        for (student, chapter), (first, *_) in grouped(
+            filter(in_trouble, rows), "student", "chapter"
+        ).items()
+    ]
+    if lines:
+        title = f"\n{plural(len(lines), 'file')} could not be graded as usual"
+        say(console, f"{title} (other learners are not affected):", *at_most(lines))
 
 
 def exercise_table(course: Course, rows: list[dict]) -> Table:

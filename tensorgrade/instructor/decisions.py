@@ -22,9 +22,8 @@ chapter is about every chapter. A line on a chapter has priority over it.
     ben,owls,second_chapter
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import timedelta
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,7 @@ def decided(
                 if kind.setdefault(about, decision) != decision:
                     what = " for ".join(reversed([about[0], about[-1]]))
                     raise ValueError(f"an earlier line says something else on {what}")
-        except (ValueError, CourseError) as error:
+        except (ValueError, OverflowError, CourseError) as error:
             raise CourseError(f"{path}, line {number}: {error}") from None
     return general | single
 
@@ -147,26 +146,7 @@ def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
     if due:
         return check_deadline(with_zone(due, zone))
     more = number_in("hours", hours)
-    if not 0 < more < MOST_HOURS:
-        raise ValueError(f"hours must be more than 0, and less than {MOST_HOURS}, not {hours}")
+    if not more > 0:
+        raise ValueError(f"hours must be more than 0, not {hours}")
     moment = read_time(course.lateness.deadlines[chapter]) + timedelta(hours=more)
     return in_zone(written(moment), zone)
-
-
-MOST_HOURS = 10_000  # more than a year
-
-
-def unknown_learners(rules: Rules, students: Collection[str]) -> list[str]:
-    """Return notes on names in these files that no learner with results has.
-
-    Similar names of learners are added: `adda (did you mean ada?)`.
-    """
-    notes = []
-    for file, decisions in ((EXTENSIONS, rules.extensions), (OVERRIDES, rules.overrides)):
-        strange = []
-        for name in sorted({student for student, *_ in decisions} - set(students)):
-            similar = get_close_matches(name, students, n=2)
-            strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
-        if strange:
-            notes.append(f"{file} names learners without results: {', '.join(strange)}")
-    return notes

@@ -15,13 +15,12 @@ from ..attempts.results import CheckResult, Judged
 from ..attempts.scoring import by_checks, judged_on
 from ..attempts.verdict import Status, Verdict
 from ..course import Chapter, Course, CourseError
-from ..exchange.text import printable
+from ..exchange.text import joined, printable
 from ..lateness import in_zone
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import NOTHING
 from ..views.note import Note
 from ..views.points import how_earned
-from .class_terminal import points_in
 from .decisions import read_teams
 from .grader import Grader
 from .results import Results, rows_of
@@ -237,7 +236,7 @@ def log_of(out: Path, student: str, course: Course) -> list[str]:
     events = [(rows[0]["at"], graded_line(rows, zone)) for rows in attempts]
     for change in results.changes(student):
         if change["points"][0] != change["points"][1]:  # not the status alone
-            moved = f"{change['exercise']} {points_in(change['points'])} ({change['why']})"
+            moved = "{exercise} {points[0]:g} → {points[1]:g} ({why})".format(**change)
             events.append((change["at"], f"{change['chapter']}: {moved}"))
     events.sort(key=itemgetter(0))
     newest = {rows[0]["chapter"]: rows[0]["file"] for rows in attempts}
@@ -264,15 +263,15 @@ def standing_line(chapter: str, rows: list[Row], newest: str) -> str:
 
     newest: the digest of the learner's newest file.
     """
-    first, parts = rows[0], []
-    if penalty := total(rows, "penalty"):
-        parts.append(f"{late(first['late_seconds'])} late: {points(penalty)} less")
-    if extension := first.get("extension"):
-        parts.append(f"extension until {extension['due']}")
-    if decided := [row["exercise"] for row in rows if row.get("override")]:
-        parts.append(f"decided by an instructor: {', '.join(decided)}")
-    if team := first.get("team"):
-        parts.append(f"team {team}")
+    first, penalty = rows[0], total(rows, "penalty")
+    extension, decided = first.get("extension"), [r["exercise"] for r in rows if r.get("override")]
+    parts = [
+        f"{late(first['late_seconds'])} late: {points(penalty)} less" if penalty else "",
+        f"extension until {extension['due']}" if extension else "",
+        f"decided by an instructor: {', '.join(decided)}" if decided else "",
+        f"team {first['team']}" if first.get("team") else "",
+    ]
+    told = joined(*parts)
     file = "" if first["file"] == newest else f", of the earlier file {first['file'][:8]}"
     counts = f"{total(rows):g} of {points(total(rows, 'max_points'))} count{file}"
-    return f"{chapter}: {counts}" + (f" ({'; '.join(parts)})" if parts else "")
+    return f"{chapter}: {counts}" + (f" ({told})" if told else "")

@@ -16,6 +16,7 @@ from ..attempts.verdict import (
     NO_FILE,
     NOTHING_SUBMITTED,
     UNREADABLE,
+    WORKER_ENDED,
     Status,
     Verdict,
 )
@@ -89,11 +90,8 @@ class Grader:
         right answer passes at that moment.
         """
         if one.reason:
-            isolation = self.maker.warm_up().isolation
-            status, why = Status.ERROR, NO_FILE if one.no_file else UNREADABLE
-            if one.missing:
-                status, why = Status.NOT_ATTEMPTED, NOTHING_SUBMITTED
-            return set_aside(one, self.maker.course, status, why, isolation)
+            why = NOTHING_SUBMITTED if one.missing else NO_FILE if one.no_file else UNREADABLE
+            return set_aside(one, self.maker.course, why, self.maker.warm_up().isolation)
         attempt = self.maker.attempt_from_source(one.chapter, one)
         try:
             verdicts = verdicts_of(one.student, attempt)
@@ -134,9 +132,13 @@ def grade_with(grader: Grader, one: SubmittedFiles, last: bool = True) -> list[V
         raise
     except Exception:  # a fault of the graders on this file, which must not end the run
         logging.exception("%s of %s could not be judged", one.chapter, one.student)
-        return set_aside(one, grader.maker.course, Status.ERROR, GRADING_FAILED)
+        return set_aside(one, grader.maker.course, GRADING_FAILED)
     finally:
         forget()
+
+
+# Of files that were not graded, by the reason. All others have an error.
+STATUSES = {NOTHING_SUBMITTED: Status.NOT_ATTEMPTED, WORKER_ENDED: Status.KILLED}
 
 
 def forget() -> None:
@@ -150,7 +152,7 @@ def forget() -> None:
 
 
 def set_aside(
-    one: SubmittedFiles, course: Course, status: Status, why: str, isolation: str = "none"
+    one: SubmittedFiles, course: Course, why: str, isolation: str = "none"
 ) -> list[Verdict]:
     """Return verdicts without points on every exercise of the chapter. why: a reason's name."""
     return [
@@ -160,7 +162,7 @@ def set_aside(
             exercise.name,
             0.0,
             float(exercise.points),
-            status,
+            STATUSES.get(why, Status.ERROR),
             message=sentence(GRADERS_FAILED.get(why) or one.reason),
             message_id=why,
             isolation=isolation,

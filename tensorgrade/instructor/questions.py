@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import permutations
+from itertools import groupby, permutations
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 
@@ -63,14 +64,11 @@ def questions_for_class(
     Raises CourseError if nothing can be read.
     """
     maker = Sandboxed(Setup(exercises, isolation))
-    teams = read_teams(submitted, maker.course)
-    by_student: dict[str, list[SubmittedFiles]] = {}
-    for one in find_submissions(submitted, maker.course, teams)[0]:
-        by_student.setdefault(one.student, []).append(one)
-    if not by_student:
+    found, _ = find_submissions(submitted, maker.course, read_teams(submitted, maker.course))
+    if not found:
         raise CourseError(f"{submitted} holds no submission for this course. {EXPECTED}")
     try:
-        for student, files in by_student.items():
+        for student, files in groupby(found, key=attrgetter("student")):
             yield student, [asked for one in files for asked in on_submission(maker, one, most)]
     finally:
         maker.close()

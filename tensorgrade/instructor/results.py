@@ -25,19 +25,19 @@ NAME, RESULTS = "results.sqlite", "results.jsonl"
 VERSION = 4
 SECONDS_TO_WAIT = 60  # for another process that is writing
 NOT_EXPORTED = ("code", "at")
-# number: of a file that was put back, a new one. facts: see `Results.expect`. waits: the file is
-# still to be graded.
+# In files, number: of a file that was put back, a new one. graders, facts: see `Results.expect`;
+# only a learner's newest file has graders.
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS files (number INTEGER PRIMARY KEY, student TEXT NOT NULL,
-    chapter TEXT NOT NULL, file TEXT NOT NULL, facts TEXT NOT NULL, waits INTEGER NOT NULL,
+    chapter TEXT NOT NULL, file TEXT NOT NULL, graders TEXT NOT NULL, facts TEXT NOT NULL,
     UNIQUE (student, chapter, file));
 CREATE TABLE IF NOT EXISTS attempts (number INTEGER PRIMARY KEY, at TEXT NOT NULL,
     student TEXT NOT NULL, chapter TEXT NOT NULL, file TEXT NOT NULL, graders TEXT NOT NULL,
     rows TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS changes (number INTEGER PRIMARY KEY, student TEXT NOT NULL,
     record TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS attempts_of ON attempts (student, chapter, file);
+CREATE INDEX IF NOT EXISTS attempts_of ON attempts (student, chapter, file, graders);
 PRAGMA user_version = {VERSION};
 COMMIT;
 """
@@ -83,38 +83,37 @@ class Results:
             raise CourseError(f"{why}; if it is damaged, restore it from a backup") from None
 
     def expect(
-        self, found: Mapping[SubmittedFiles, Row], todo: Iterable[SubmittedFiles], is_whole: bool
+        self, found: Mapping[SubmittedFiles, Row], graders: Mapping[str, str], is_whole: bool
     ) -> None:
-        """Store the newest files of learners, and which of them a run is going to grade.
+        """Store the newest files of learners, and the graders that a run expects to judge them.
 
-        found: what rows say about a file besides what graders find: time, team and so on. is_whole:
-        the run looked at the whole class, so no other file waits to be graded.
+        found: what rows say about a file besides what graders find: time, team and so on. graders:
+        by chapter. is_whole: the run looked at the whole class, so no other file waits.
         """
-        waiting = {whose(one) for one in todo}
-        no_longer = "UPDATE files SET waits = 0 WHERE (student, chapter) = (?, ?)"
+        no_longer = "UPDATE files SET graders = '' WHERE (student, chapter) = (?, ?)"
         with self.connected() as connection:
             if is_whole:
-                connection.execute("UPDATE files SET waits = 0")
+                connection.execute("UPDATE files SET graders = ''")
             for one, facts in found.items():
                 connection.execute(no_longer, one.about)
+                line = (*one.about, one.digest, graders[one.chapter], json.dumps(facts))
                 connection.execute(
-                    "INSERT OR REPLACE INTO files VALUES (NULL, ?, ?, ?, ?, ?)",
-                    (*whose(one), json.dumps(facts), whose(one) in waiting),
+                    "INSERT OR REPLACE INTO files VALUES (NULL, ?, ?, ?, ?, ?)", line
                 )
 
     def waiting(self) -> set[About]:
         """Return the submissions that a run found and has not graded yet."""
+        ours = "(student, chapter, file, graders)"
+        wait = f"graders != '' AND {ours} NOT IN (SELECT {ours[1:-1]} FROM attempts)"
         with self.connected() as connection:
-            return {*connection.execute("SELECT student, chapter FROM files WHERE waits")}
+            return {*connection.execute(f"SELECT student, chapter FROM files WHERE {wait}")}
 
     def add(self, graders: str, found: Mapping[SubmittedFiles, list[Row]]) -> None:
         """Store attempts, all or none of them. found: what graders found in each file."""
-        done = "UPDATE files SET waits = 0 WHERE (student, chapter, file) = (?, ?, ?)"
         with self.connected() as connection:
             for one, rows in found.items():
-                line = (moment(), *whose(one), graders, json.dumps(rows))
+                line = (moment(), *one.about, one.digest, graders, json.dumps(rows))
                 connection.execute("INSERT INTO attempts VALUES (NULL, ?, ?, ?, ?, ?, ?)", line)
-                connection.execute(done, whose(one))
 
     def attempts(self, student: str = "") -> dict[About, list[list[Row]]]:
         """Return the rows of each attempt at a learner's chapter; the newest file's come last.
@@ -125,7 +124,7 @@ class Results:
         found: dict[About, list[list[Row]]] = defaultdict(list)
         with self.connected() as connection:
             lines = connection.execute(
-                "SELECT at, student, chapter, file, graders, rows, facts "
+                "SELECT at, student, chapter, file, attempts.graders, rows, facts "
                 "FROM attempts JOIN files USING (student, chapter, file) "
                 "WHERE ? IN ('', student) ORDER BY files.number, attempts.number",
                 (student,),
@@ -186,11 +185,6 @@ def rows_of(out: Path, course: Course) -> list[Row]:
     if not rows:
         raise CourseError(no_results(out))
     return [row for row in rows if row["chapter"] in known]
-
-
-def whose(one: SubmittedFiles) -> tuple[str, str, str]:
-    """Return the student, the chapter and the digest of a file."""
-    return *one.about, one.digest
 
 
 def moment() -> str:

@@ -45,11 +45,10 @@ def counted(attempts: Sequence[list[Row]], rules: Rules) -> list[Row]:
     If the best attempt counts, it is the one with the most points after its late penalty, or the
     newest of several. Of each file only the newest attempt is compared.
     """
-    options = attempts[-1:]
-    if rules.lateness.attempts == BEST:
-        last = {rows[0]["file"]: number for number, rows in enumerate(attempts)}
-        options = [attempts[number] for number in sorted(last.values())]
-    newest = attempts[-1][0]  # the course system's extension is in its row
+    options = [*{rows[0]["file"]: rows for rows in attempts}.values()]
+    if rules.lateness.attempts != BEST:
+        options = options[-1:]
+    newest = options[-1][0]  # the course system's extension is in its row
     given = rules.extensions.get(key(newest)[:2]) or newest.get("extension")
     due, more = (given["due"], {"extension": given}) if given else (None, {})
     late_by = rules.lateness.applied

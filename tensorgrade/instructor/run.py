@@ -20,14 +20,14 @@ from ..lateness import BEST
 from ..project import load_course
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
-from ..sources.finding import EXPECTED, find_submissions, named
+from ..sources.finding import EXPECTED, About, find_submissions, named
 from ..sources.submitted_files import NOTHING, SubmittedFiles, submission_of
 from ..views.words import plural
 from .class_terminal import graders_failed, print_changes, print_notes, say, with_progress
-from .decisions import read_extensions, read_rules, read_teams, unknown_learners
+from .decisions import EXTENSIONS, OVERRIDES, read_extensions, read_rules, read_teams
 from .dependencies import digest_of
 from .results import Results
-from .rules import Row, changes, key
+from .rules import Row, Rules, changes, key
 from .submitted_folder import REPLACED
 from .workers import Workers, default_count, graded
 
@@ -83,9 +83,8 @@ def grade_class(
     before = {one: attempts.get(one.about, []) for one in found}
     todo = [o for o in found if run.again or not is_graded(o.digest, graders[o.chapter], before[o])]
     facts = {one: facts_on(one, extended.get(one.about)) for one in found}
-    results.expect(facts, todo, run.is_whole)
-    asked = {one.about for one in found}
-    others = attempts.keys() - asked if run.is_whole else set()
+    results.expect(facts, graders, run.is_whole)
+    others = attempts.keys() - {one.about for one in found} if run.is_whole else set()
     undated = {one.student for one in found if is_undated(one, course)}
     print_notes(console, notes + noted((KEPT, {who for who, _ in others}), (UNDATED, undated)))
     known = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
@@ -93,15 +92,31 @@ def grade_class(
     if rules.lateness.attempts == BEST:
         todo += earlier_files(submitted, before, graders, course)
     found_in = verdicts_on(todo, course, run, isolation, console)
+    ungraded = {*todo}
     for one, verdicts in with_progress(console, found_in, len(todo)):
         results.add(graders[one.chapter], {one: [row_of(verdict, one) for verdict in verdicts]})
-    rows, waiting = told_changes(results, course, console), results.waiting()
-    judged = (asked | others) - waiting
-    old = [row for row in rows if row["graders"] != graders.get(row["chapter"])]
-    last = noted((OUTDATED, {row["student"] for row in old if key(row)[:2] in judged}))
-    if run.is_whole:
-        last += unknown_learners(rules, {student for student, _ in asked | others})
-    return rows, last, sorted({"/".join(one.about) for one in todo if one.about in waiting})
+        ungraded.remove(one)
+    rows = told_changes(results, course, console)
+    left = {one.about for one in ungraded}
+    last = last_notes(rows, rules, graders, left) if run.is_whole else []
+    return rows, last, sorted(map("/".join, left))
+
+
+def last_notes(
+    rows: list[Row], rules: Rules, graders: Mapping[str, str], left: set[About]
+) -> list[str]:
+    """Return notes on what counts in a whole class. left: the submissions that are not graded."""
+    students = {row["student"] for row in rows} | {student for student, _ in left}
+    outdated = {
+        row["student"]
+        for row in rows
+        if row["graders"] != graders.get(row["chapter"]) and key(row)[:2] not in left
+    }
+    return noted(
+        (OUTDATED, outdated),
+        (f"{EXTENSIONS} {STRANGE}", {student for student, _ in rules.extensions} - students),
+        (f"{OVERRIDES} {STRANGE}", {student for student, *_ in rules.overrides} - students),
+    )
 
 
 def told_changes(results: Results, course: Course, console: Console) -> list[Row]:
@@ -118,6 +133,7 @@ KEPT = "not in this run, so earlier results are kept"
 UNDATED = (
     "unknown times, which count as on time; to set one, write timestamp.txt in the chapter's folder"
 )
+STRANGE = "names learners without results"
 OUTDATED = "files that are no longer in SUBMITTED count as earlier graders have judged them"
 
 
@@ -208,8 +224,7 @@ def verdicts_on(
     with workers_for(len(same), course, run) as workers:
         say(console, f"{plural(workers.count, 'worker')}, isolation {isolation}")
         for first, verdicts in graded(list(same), workers, course):
-            for one in same[first] if verdicts is not None else []:
-                yield one, verdicts or []
+            yield from ((one, verdicts) for one in same[first])
 
 
 def row_of(verdict: Verdict, one: SubmittedFiles) -> Row:

@@ -1,11 +1,11 @@
 """Compute a learner's grade for the term from all chapters, the same in every export."""
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..course import Course, Scheme
+from .rules import grouped, total
 
 
 @dataclass(frozen=True)
@@ -34,20 +34,19 @@ def terms_of(rows: Iterable[dict], course: Course) -> dict[str, Term]:
     """Return each learner's term; none for a course without a grading scheme."""
     if course.scheme is None:
         return {}
-    sums: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
-    for row in rows:
-        own = sums[row["student"]][row["chapter"]]
-        own[0] += row["points"]
-        own[1] += row["max_points"]
-    graded = {chapter for chapters in sums.values() for chapter in chapters}
+    sums = {
+        about: (total(own), total(own, "max_points"))
+        for about, own in grouped(rows, "student", "chapter").items()
+    }
+    graded = {chapter for _, chapter in sums}
     order = [chapter.name for chapter in course.chapters if chapter.name in graded]
     return {
-        student: term_of({c: chapters.get(c, [0.0, 1.0]) for c in order}, course, course.scheme)
-        for student, chapters in sorted(sums.items())
+        student: term_of({c: sums.get((student, c), (0, 1)) for c in order}, course, course.scheme)
+        for student in sorted({student for student, _ in sums})
     }
 
 
-def term_of(sums: dict[str, list[float]], course: Course, scheme: Scheme) -> Term:
+def term_of(sums: dict[str, tuple[float, float]], course: Course, scheme: Scheme) -> Term:
     """Return one learner's term. sums: points and maximum by chapter; 0 of 0 is excused."""
     shares = {c: 100 * points / most for c, (points, most) in sums.items() if most}
     counted = [chapter for chapter in shares if chapter not in scheme.bonus]

@@ -14,7 +14,7 @@ from math import ceil
 from typing import Self
 
 from ..attempts.setup import Setup
-from ..attempts.verdict import WORKER_ENDED, Status, Verdict
+from ..attempts.verdict import WORKER_ENDED, Verdict
 from ..course import Course, CourseError
 from ..processes import side_by_side
 from ..sources.submitted_files import SubmittedFiles
@@ -52,22 +52,21 @@ class Workers:
 
 
 def default_count(submissions: int, jobs: int) -> int:
-    """Return the number of processes for some submissions: one per available core, or `jobs`."""
-    if jobs > 0:
-        return min(jobs, max(1, submissions))
+    """Return the number of processes for some submissions: at most `jobs`, or one per core."""
     ours = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
-    return min(len(ours(0)), max(1, ceil(submissions / SUBMISSIONS_PER_WORKER)))
+    enough = max(1, ceil(submissions / SUBMISSIONS_PER_WORKER))
+    return min(jobs if jobs > 0 else len(ours(0)), enough)
 
 
-Graded = tuple[SubmittedFiles, list[Verdict] | None]
+Graded = tuple[SubmittedFiles, list[Verdict]]
 Done = tuple[SubmittedFiles, Future[list[Verdict] | None]]
 
 
 def graded(todo: list[SubmittedFiles], workers: Workers, course: Course) -> Iterator[Graded]:
     """Yield each submission exactly once with its verdicts.
 
-    None instead of the verdicts: this machine could not grade it. Raises CourseError if a worker
-    cannot grade at all.
+    Those that this machine cannot grade are left out. Raises CourseError if a worker cannot grade
+    at all.
     """
     again = []
     for one, future in flow(todo, workers, last=False):
@@ -79,9 +78,9 @@ def graded(todo: list[SubmittedFiles], workers: Workers, course: Course) -> Iter
     for one in again:
         for _, future in flow([one], workers, last=True):
             if future.exception():  # it has ended a worker twice
-                yield one, grader.set_aside(one, course, Status.KILLED, WORKER_ENDED)
-            else:
-                yield one, future.result()
+                yield one, grader.set_aside(one, course, WORKER_ENDED)
+            elif verdicts := future.result():
+                yield one, verdicts
 
 
 def flow(todo: list[SubmittedFiles], workers: Workers, last: bool) -> Iterator[Done]:
