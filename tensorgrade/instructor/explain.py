@@ -11,11 +11,12 @@ from rich.text import Text
 
 from ..attempts.attempt import Answer
 from ..attempts.pipeline import verdict_or_points
-from ..attempts.results import CheckResult, Judged
+from ..attempts.results import Judged, first_failure
 from ..attempts.scoring import by_checks, judged_on
 from ..attempts.verdict import Status, Verdict
 from ..course import Chapter, Course, CourseError
 from ..exchange.text import joined, printable
+from ..judging.diagnosis import Finding
 from ..lateness import in_zone
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import NOTHING
@@ -27,7 +28,6 @@ from .results import Results, rows_of
 from .rules import Row, found, grouped, is_changed, late, points, points_steps, total
 from .term import terms_of
 
-SHOWN = 3  # failed checks that are shown with their values
 MOST_LINES = 500  # of a learner's code; a normal answer has a few dozen
 QUOTES = '"""'
 NOT_RUN = (Status.ERROR, Status.NOT_ATTEMPTED)  # the verdict itself says why
@@ -82,25 +82,23 @@ def explain(
     return Explanation(row, verdict, judged, row.get("file", one.digest) != one.digest)
 
 
-def with_values(judged: Judged) -> list[CheckResult]:
-    """Return the checks on an exercise with findings as on public cases: with expected values.
+def finding_with_values(judged: Judged) -> Finding | None:
+    """Return the finding of the first failed check as on public cases: with expected values.
 
     Names and output that the learner's process reports are left out: they could be codes for the
     terminal.
     """
+    first = first_failure(judged.checks)
+    finding = first.finding if first else None
+    if first is None or finding is None or finding.blames:  # an earlier exercise
+        return finding
     answer, attempt = judged.answer, copy(judged.answer.attempt)
     attempt.references = replace(attempt.references, hidden=False)
     public = by_checks(
         Answer(attempt, answer.name, answer.program, answer.claimed, answer.assigned)
     )
-    again = {one.asks: one.finding for one in public.checks}
-    shown = []
-    for one in judged.checks:
-        finding, told = one.finding, again.get(one.asks)
-        if finding and told and not finding.blames:  # an earlier exercise
-            finding = replace(told, earlier=finding.earlier, trace=list, said=list)
-        shown.append(replace(one, finding=finding))
-    return shown
+    told = next((one.finding for one in public.checks if one.asks == first.asks), None)
+    return replace(told, earlier=finding.earlier, trace=list, said=list) if told else finding
 
 
 def nothing_arrived(student: str, chapter: Chapter, course: Course, recorded: Row | None) -> str:
@@ -138,13 +136,12 @@ def code_of(explanation: Explanation) -> dict[int, str]:
 
 
 def print_explanation(console: Console, explanation: Explanation, given: str = "") -> None:
-    """Print the verdict, the code, and the checks with the values of failed ones.
+    """Print the verdict, the code, and the checks with the values of the first failed one.
 
     given: the mistake in the given code of a find-the-bug exercise, if there is one.
     """
-    checks, code = with_values(explanation.judged), code_of(explanation)
-    verdict = explanation.verdict
-    notes = [] if verdict.status in NOT_RUN else notes_on(checks)
+    verdict, code = explanation.verdict, code_of(explanation)
+    finding = None if verdict.status in NOT_RUN else finding_with_values(explanation.judged)
     points = f"{verdict.points:g} of {verdict.max_points:g} points"
     title = f"{verdict.student}, {verdict.exercise}: {verdict.status}, {points}"
     console.print(Text(title, "bold"))
@@ -154,24 +151,15 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
         console.print(Padding(Text(line), (0, 2)))
     if code:
         console.print(Text("\nThe learner's code", "bold"))
-    where = notes[0].finding.find_where() if notes else None
-    to_look_at = notes and (notes[0].line or (where and where.line))
+    where = finding.find_where() if finding else None
+    to_look_at = finding and (Note(finding).line or (where and where.line))
     for number, line in code.items():
         mark, style = ("→", "bold") if number == to_look_at else (" ", "")
         console.print(Text(f"  {mark} {number:>4}  {line}", style), soft_wrap=True)
-    print_checks(console, explanation, checks)
-    for note in notes:
+    print_checks(console, explanation)
+    if finding:
         console.print()
-        note.print(console)
-
-
-def notes_on(checks: list[CheckResult]) -> list[Note]:
-    """Return a note on each problem that failed checks found, as a learner would read it."""
-    notes: dict[tuple, Note] = {}
-    for finding in (check.finding for check in checks if check.finding):
-        problem = (*finding.mistakes, "" if finding.mistakes else finding.diagnosis.problem)
-        notes.setdefault(problem, Note(finding))
-    return list(notes.values())[:SHOWN]
+        Note(finding).print(console)
 
 
 def facts(explanation: Explanation) -> list[str]:
@@ -207,13 +195,13 @@ ANOTHER_COUNTS = "These points are of an earlier file of yours, not of your newe
 FOR_INSTRUCTORS = "  For you alone; do not send this to learners: it shows hidden inputs."
 
 
-def print_checks(console: Console, explanation: Explanation, checks: list[CheckResult]) -> None:
+def print_checks(console: Console, explanation: Explanation) -> None:
     """Print each hidden test with its points and the reason if it failed."""
     console.print(Text("\nChecks", "bold"))
+    checks = explanation.judged.checks
     if explanation.judged.answer.attempt.references.hidden:
         console.print(Text(FOR_INSTRUCTORS, "dim"))
-    most = explanation.verdict.max_points
-    console.print(Text(f"  {how_earned(checks, most)}"))
+    console.print(Text(f"  {how_earned(checks, explanation.verdict.max_points)}"))
     for check in checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
         points, earned = f"{round(check.points, 2):g}", f"{round(check.earned, 2):g}"

@@ -57,7 +57,7 @@ class Results:
                 where = f"{out} holds results of an earlier version, or {NAME} is missing there"
                 raise CourseError(f"{where}; choose another --out or restore a backup")
             if not writes:
-                raise CourseError(no_results(out))
+                raise CourseError(f"{out} holds no results; `tensorgrade grade` makes them")
             out.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self.connected() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -181,17 +181,10 @@ def rows_of(out: Path, course: Course) -> list[Row]:
 
     Rows of chapters that the course no longer has are left out.
     """
-    rows, known = Results(out).rows(course), {chapter.name for chapter in course.chapters}
-    if not rows:
-        raise CourseError(no_results(out))
-    return [row for row in rows if row["chapter"] in known]
+    known = {chapter.name for chapter in course.chapters}
+    return [row for row in Results(out).rows(course) if row["chapter"] in known]
 
 
 def moment() -> str:
     """Return the current time, to the second."""
     return written(now().replace(microsecond=0))
-
-
-def no_results(out: Path) -> str:
-    """Return a sentence on a folder without results."""
-    return f"{out} holds no results; `tensorgrade grade` makes them"

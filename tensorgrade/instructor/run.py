@@ -26,10 +26,10 @@ from ..views.words import plural
 from .class_terminal import graders_failed, print_changes, print_notes, say, with_progress
 from .decisions import EXTENSIONS, OVERRIDES, read_extensions, read_rules, read_teams
 from .dependencies import digest_of
+from .grader import Workers, default_count, graded
 from .results import Results
 from .rules import Row, Rules, changes, key
 from .submitted_folder import REPLACED
-from .workers import Workers, default_count, graded
 
 LONGEST_CODE = 6000  # characters
 
