@@ -222,10 +222,8 @@ def log_of(out: Path, student: str, course: Course) -> list[str]:
     if not attempts:
         raise CourseError(f"{out} holds no rows of {student}")
     events = [(rows[0]["at"], graded_line(rows, zone)) for rows in attempts]
-    for change in results.changes(student):
-        if change["points"][0] != change["points"][1]:  # not the status alone
-            moved = "{exercise} {points[0]:g} → {points[1]:g} ({why})".format(**change)
-            events.append((change["at"], f"{change['chapter']}: {moved}"))
+    moved = "{chapter}: {exercise} {points[0]:g} → {points[1]:g} ({why})"
+    events += [(one["at"], moved.format(**one)) for one in results.changes(student)]
     events.sort(key=itemgetter(0))
     newest = {rows[0]["chapter"]: rows[0]["file"] for rows in attempts}
     standing = [

@@ -149,17 +149,12 @@ class Results:
             return [json.loads(record) for (record,) in connection.execute(ours, (student,))]
 
     def rows(self, course: Course, student: str = "") -> list[Row]:
-        """Return the rows that count, by learner, chapter, and the course's order of exercises.
+        """Return the rows that count, by learner and chapter, in the order of the exercises.
 
         student: the only learner; all if empty. Raises CourseError.
         """
-        rules = read_rules(self.out, course)
-        place = {name: number for number, name in enumerate(course.exercise_names)}
-        last = len(place)  # for exercises that the course no longer has
-        return sorted(
-            (row for own in self.attempts(student).values() for row in counted(own, rules)),
-            key=lambda row: (row["student"], row["chapter"], place.get(row["exercise"], last)),
-        )
+        rules, attempts = read_rules(self.out, course), self.attempts(student)
+        return [row for about in sorted(attempts) for row in counted(attempts[about], rules)]
 
     def exported(self) -> list[Row]:
         """Return the rows in `results.jsonl`; [] if it is missing or damaged."""

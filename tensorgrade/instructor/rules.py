@@ -96,17 +96,14 @@ def grouped(rows: Iterable[Row], *names: str) -> defaultdict[tuple, list[Row]]:
 
 
 def changes(before: Iterable[Row], now: Iterable[Row]) -> list[Row]:
-    """Return a record of each row whose points or status changed, with the cause."""
+    """Return a record of each row whose points changed, with the cause."""
     old = {key(row): row for row in before}
     both = [(old[key(row)], row) for row in now if key(row) in old]
     return [
-        {
-            **{name: row[name] for name in ("student", "chapter", "exercise")},
-            **{name: [was[name], row[name]] for name in ("points", "status")},
-            "why": why(was, row),
-        }
+        {name: row[name] for name in ("student", "chapter", "exercise")}
+        | {"points": [was["points"], row["points"]], "why": why(was, row)}
         for was, row in both
-        if (was["points"], was["status"]) != (row["points"], row["status"])
+        if was["points"] != row["points"]
     ]
 
 
@@ -116,7 +113,7 @@ def why(was: Row, row: Row) -> str:
         return BY_HAND
     if was["file"] != row["file"]:
         return OTHER_FILE
-    if (found(was), was["status"]) != (found(row), row["status"]):
+    if found(was) != found(row):
         return AGAIN if was["graders"] == row["graders"] else OTHER_GRADERS
     return LATE
 
