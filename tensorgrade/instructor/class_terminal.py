@@ -16,8 +16,10 @@ from ..views.words import plural
 from .rules import OTHER_FILE, grouped, total
 
 MOST_LISTED = 12
-LONGEST_NOTE, LONGEST_MESSAGE = 300, 200  # characters; two lines of a wide terminal
-STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
+STATUSES = {  # the titles of their columns
+    **{"passed": "pass", "partial": "part", "failed": "fail", "not_attempted": "to do"},
+    **{"error": "err", "timeout": "time", "killed": "kill"},
+}
 Graded = TypeVar("Graded")
 
 
@@ -29,7 +31,7 @@ def say(console: Console, *lines: str) -> None:
 
 def print_notes(console: Console, notes: list[str]) -> None:
     """Print notes for the instructor."""
-    say(console, *(f"note: {printable(short(note, LONGEST_NOTE))}" for note in notes))
+    say(console, *(f"note: {printable(note)}" for note in notes))
 
 
 def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Iterable[Graded]:
@@ -54,8 +56,8 @@ def print_changes(
     """
     was, is_now = (grouped(rows, "student", "chapter") for rows in (before, now))
     told = defaultdict(list)
-    for why, *about in sorted({(one["why"], one["student"], one["chapter"]) for one in changes}):
-        old, new = total(was[tuple(about)]), total(is_now[tuple(about)])
+    for why, *about in sorted(grouped(changes, "why", "student", "chapter")):
+        old, new = (total(rows[tuple(about)]) for rows in (was, is_now))
         if new < old or (new > old and why != OTHER_FILE):
             told[why].append(f"{'/'.join(about)}: {old:g} → {new:g}")
     for why, lines in told.items():
@@ -90,13 +92,9 @@ def print_class(console: Console, course: Course, rows: list[dict]) -> None:
     most = ", ".join(f"{name} ({count})" for name, count in counts)
     found = f"Most frequent mistakes (learners who made them): {most}"
     console.print(Text(f"\n{found if most else 'No known mistake was recognized.'}"))
-    lines = [
-        f"{student}/{chapter} {first['exercise']}: {first['status']}. "
-        + short(first["message"], LONGEST_MESSAGE)
-        for (student, chapter), (first, *_) in grouped(
-            filter(in_trouble, rows), "student", "chapter"
-        ).items()
-    ]
+    troubled = grouped(filter(in_trouble, rows), "student", "chapter").values()
+    told = "{student}/{chapter} {exercise}: {status}. {message}"
+    lines = [told.format(**row | {"message": short(row["message"])}) for row, *_ in troubled]
     if lines:
         title = f"\n{plural(len(lines), 'file')} could not be graded as usual"
         say(console, f"{title} (other learners are not affected):", *at_most(lines))
@@ -110,7 +108,7 @@ def exercise_table(course: Course, rows: list[dict]) -> Table:
     by_exercise = grouped((row for row in rows if row["max_points"]), "exercise")
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False)
     table.add_column("exercise", no_wrap=True)
-    for title in ("pass", "part", "fail", "to do", "err", "time", "kill", "mean"):
+    for title in (*STATUSES.values(), "mean"):
         table.add_column(title, justify="right", no_wrap=True)
     for exercise in (exercise for chapter in course.chapters for exercise in chapter.exercises):
         if own := by_exercise[exercise.name,]:

@@ -25,8 +25,7 @@ from ..views.points import how_earned
 from .decisions import read_teams
 from .grader import Grader
 from .results import Results, rows_of
-from .rules import Row, found, grouped, is_changed, late, points, points_steps, total
-from .term import terms_of
+from .rules import Row, found, grouped, is_changed, late, points, points_steps, terms_of, total
 
 MOST_LINES = 500  # of a learner's code; a normal answer has a few dozen
 QUOTES = '"""'
@@ -172,8 +171,7 @@ def facts(explanation: Explanation) -> list[str]:
         team = f" as team {row['team']}" if row.get("team") else ""
         when = f"Submitted{team}: {in_zone(row['submitted'], lateness.zone)}"
         lines.append(f"{when}; deadline: {due}" if due else when)
-    recognized = [f"Recognized: {', '.join(row['mistakes'])}"] if row["mistakes"] else []
-    return [*lines, "", row["message"], *recognized]
+    return [*lines, "", row["message"]]
 
 
 def for_learner(explanation: Explanation) -> str:
@@ -204,8 +202,7 @@ def print_checks(console: Console, explanation: Explanation) -> None:
     console.print(Text(f"  {how_earned(checks, explanation.verdict.max_points)}"))
     for check in checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
-        points, earned = f"{round(check.points, 2):g}", f"{round(check.earned, 2):g}"
-        worth = earned if check.earned >= check.points else f"{earned} of {points}"
+        worth = f"{round(check.earned, 2):g} of {round(check.points, 2):g}"
         console.print(Text.assemble((f"  {mark} ", style), f"{worth:>11}  {check.asks}"))
         if check.finding and explanation.verdict.status not in NOT_RUN:
             why = Text(check.finding.diagnosis.problem, "dim")

@@ -168,19 +168,11 @@ def set_aside(
     one: SubmittedFiles, course: Course, why: str, isolation: str = "none"
 ) -> list[Verdict]:
     """Return verdicts without points on every exercise of the chapter. why: a reason's name."""
+    status, told = STATUSES.get(why, Status.ERROR), sentence(GRADERS_FAILED.get(why) or one.reason)
+    most = {e.name: float(e.points) for e in course.chapter(one.chapter).exercises}
     return [
-        Verdict(
-            one.student,
-            one.chapter,
-            exercise.name,
-            0.0,
-            float(exercise.points),
-            STATUSES.get(why, Status.ERROR),
-            message=sentence(GRADERS_FAILED.get(why) or one.reason),
-            message_id=why,
-            isolation=isolation,
-        )
-        for exercise in course.chapter(one.chapter).exercises
+        Verdict(*one.about, name, 0.0, points, status, [], told, isolation, message_id=why)
+        for name, points in most.items()
     ]
 
 
@@ -192,14 +184,18 @@ SUBMISSIONS_PER_WORKER = 4  # they are graded in less time than one more worker 
 class Workers:
     """Worker processes on this machine, used as a context; cluster.py has the same methods.
 
+    submissions: all that they will grade. jobs: the most processes; 0 for one per available core.
     ahead: the number of submissions to give out at once: one in work and one waiting for each
     worker.
     """
 
-    def __init__(self, count: int, setup: Setup):
-        self.count, self.setup, self.ahead = count, setup, 2 * count
+    def __init__(self, submissions: int, jobs: int, setup: Setup):
+        ours = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
+        enough = max(1, ceil(submissions / SUBMISSIONS_PER_WORKER))
+        self.count = min(jobs if jobs > 0 else len(ours(0)), enough)
+        self.setup, self.ahead = setup, 2 * self.count
         # The processes share what is imported here; each has its own grader.
-        self.pool = side_by_side(count, warm=True)
+        self.pool = side_by_side(self.count, warm=True)
 
     def submit(self, one: SubmittedFiles, last: bool) -> Future[list[Verdict] | None]:
         """Send one submission to a worker. last: as in `one_try` of a grader."""
@@ -215,13 +211,6 @@ class Workers:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.pool.shutdown(wait=kind is None, cancel_futures=True)
-
-
-def default_count(submissions: int, jobs: int) -> int:
-    """Return the number of processes for some submissions: at most `jobs`, or one per core."""
-    ours = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
-    enough = max(1, ceil(submissions / SUBMISSIONS_PER_WORKER))
-    return min(jobs if jobs > 0 else len(ours(0)), enough)
 
 
 Graded = tuple[SubmittedFiles, list[Verdict]]

@@ -26,7 +26,7 @@ from ..views.words import plural
 from .class_terminal import graders_failed, print_changes, print_notes, say, with_progress
 from .decisions import EXTENSIONS, OVERRIDES, read_extensions, read_rules, read_teams
 from .dependencies import digest_of
-from .grader import Workers, default_count, graded
+from .grader import Workers, graded
 from .results import Results
 from .rules import Row, Rules, changes, key
 from .submitted_folder import REPLACED
@@ -85,7 +85,8 @@ def grade_class(
     facts = {one: facts_on(one, extended.get(one.about)) for one in found}
     results.expect(facts, graders, run.is_whole)
     others = attempts.keys() - {one.about for one in found} if run.is_whole else set()
-    undated = {one.student for one in found if is_undated(one, course)}
+    dues = course.lateness.deadlines
+    undated = {o.student for o in found if o.chapter in dues and not (o.missing or o.submitted)}
     print_notes(console, notes + noted((KEPT, {who for who, _ in others}), (UNDATED, undated)))
     known = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
     say(console, f"{plural(len(found), 'submission')}{known}")
@@ -171,11 +172,6 @@ def is_graded(file: str, graders: str, attempts: list[list[Row]]) -> bool:
     return bool(same) and not any(map(graders_failed, same[-1]))
 
 
-def is_undated(one: SubmittedFiles, course: Course) -> bool:
-    """Return True if a submission has no time, although its chapter has a deadline."""
-    return not (one.missing or one.submitted) and one.chapter in course.lateness.deadlines
-
-
 def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
     """Return what each row of a submission says besides what graders find.
 
@@ -183,9 +179,8 @@ def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
     script too, it may be the one that counts.
     """
     is_notebook = one.filename.endswith(".ipynb") and not one.script
-    more: Row = {"team": one.team, "extension": extension, "notebook": is_notebook}
-    told = {name: value for name, value in more.items() if value}
-    return {"submitted": one.submitted or None} | told
+    more = (("team", one.team), ("extension", extension), ("notebook", is_notebook))
+    return {"submitted": one.submitted or None} | {name: value for name, value in more if value}
 
 
 def earlier_files(
@@ -239,7 +234,7 @@ def row_of(verdict: Verdict, one: SubmittedFiles) -> Row:
 def workers_for(contents: int, course: Course, run: Run) -> Workers:
     """Return worker processes on this machine, or a scheduler's workers."""
     if not run.scheduler:
-        return Workers(default_count(contents, run.jobs), run.setup)
+        return Workers(contents, run.jobs, run.setup)
     from .cluster import ClusterWorkers
 
     return ClusterWorkers(run.scheduler, run.setup, course)
