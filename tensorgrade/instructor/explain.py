@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
@@ -125,7 +126,7 @@ def code_of(explanation: Explanation) -> dict[int, str]:
     own = [range(a, b + 1) for a, b, names in attempt.definitions if exercise in names]
     code: dict[int, str] = {}
     inside = False
-    for number in (number for lines in own for number in lines):
+    for number in chain.from_iterable(own):
         line = attempt.submitted.lines[number - 1]
         is_docstring = inside or line.lstrip().startswith(QUOTES)
         inside = is_docstring and (line.count(QUOTES) % 2 == 1) != inside
@@ -197,8 +198,7 @@ def print_checks(console: Console, explanation: Explanation) -> None:
     """Print each hidden test with its points and the reason if it failed."""
     console.print(Text("\nChecks", "bold"))
     checks = explanation.judged.checks
-    if explanation.judged.answer.attempt.references.hidden:
-        console.print(Text(FOR_INSTRUCTORS, "dim"))
+    console.print(Text(FOR_INSTRUCTORS, "dim"))
     console.print(Text(f"  {how_earned(checks, explanation.verdict.max_points)}"))
     for check in checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")

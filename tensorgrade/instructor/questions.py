@@ -29,7 +29,7 @@ from ..views.csv_cells import in_csv
 from ..views.pages import pages_in
 from .decisions import read_teams
 
-MOST_CASES, MOST_OPTIONS, FEWEST_OPTIONS = 3, 4, 3
+MOST_CASES, MOST_OPTIONS = 3, 4
 WORD = re.compile(r"[A-Za-z_]\w*")
 COLUMNS = ("student", "number", "exercise", "answer", "in words", "reason")
 PAGE = pages_in(Path(__file__).parent).get_template("questions.html")
@@ -119,12 +119,11 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int) -> 
 
 
 def options_for(step: Step, chance: Random) -> list[str]:
-    """Return the right shape among others, in random order; none if there are too few."""
+    """Return the right shape among others, in random order; none for fewer than two dimensions."""
     if not isinstance(step.size, tuple) or len(step.size) < 2:
         return []
-    shapes = [step.size, *dict.fromkeys(other_shapes(step.size))][:MOST_OPTIONS]
-    options = [str(one) for one in shapes]
-    return chance.sample(options, len(options)) if len(options) >= FEWEST_OPTIONS else []
+    options = [str(one) for one in dict.fromkeys((step.size, *other_shapes(step.size)))]
+    return chance.sample(options[:MOST_OPTIONS], len(options[:MOST_OPTIONS]))
 
 
 def reason_for(code: str, steps: list[Step], step: Step) -> str:
