@@ -6,7 +6,7 @@ It may be interrupted and repeated at any time. Two runs into the same folder do
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -17,7 +17,6 @@ from ..attempts.verdict import Verdict
 from ..built import refuse_unbuilt
 from ..course import Course, CourseError
 from ..lateness import BEST
-from ..project import load_course
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
 from ..sources.finding import EXPECTED, About, find_submissions, named
@@ -60,7 +59,7 @@ class Run:
 
 
 def grade_class(
-    submitted: Path, out: Path, run: Run, console: Console
+    submitted: Path, out: Path, course: Course, run: Run, console: Console
 ) -> tuple[list[Row], list[str], list[str]]:
     """Grade every ungraded submission.
 
@@ -71,7 +70,6 @@ def grade_class(
     """
     if out.resolve() == submitted.resolve():
         raise CourseError(f"{out} holds the submissions; choose another folder as --out")
-    course = load_course(run.setup.tests)
     isolation, extended = isolation_of(course, run), read_extensions(submitted, course)
     found, notes = find(submitted, course, run)
     refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
@@ -242,8 +240,7 @@ def workers_for(contents: int, course: Course, run: Run) -> Workers:
 
 def by_content(todo: list[SubmittedFiles]) -> dict[SubmittedFiles, list[SubmittedFiles]]:
     """Return the first submission of each content, with all submissions of that content."""
-    groups: dict[tuple[str, str, str], list[SubmittedFiles]] = defaultdict(list)
+    groups: dict[SubmittedFiles, list[SubmittedFiles]] = defaultdict(list)
     for one in todo:
-        kind = one.filename.rsplit(".", 1)[-1]
-        groups[one.chapter, kind, one.digest].append(one)
+        groups[replace(one, student="", submitted="", team="")].append(one)
     return {group[0]: group for group in groups.values()}
