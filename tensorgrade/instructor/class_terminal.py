@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any
 
 from rich.console import Console
 from rich.progress import track
@@ -16,11 +16,8 @@ from ..views.words import plural
 from .rules import OTHER_FILE, grouped, total
 
 MOST_LISTED = 12
-STATUSES = {  # the titles of their columns
-    **{"passed": "pass", "partial": "part", "failed": "fail", "not_attempted": "to do"},
-    **{"error": "err", "timeout": "time", "killed": "kill"},
-}
-Graded = TypeVar("Graded")
+STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
+Rows = list[dict]
 
 
 def say(console: Console, *lines: str) -> None:
@@ -34,7 +31,7 @@ def print_notes(console: Console, notes: list[str]) -> None:
     say(console, *(f"note: {printable(note)}" for note in notes))
 
 
-def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Iterable[Graded]:
+def with_progress(console: Console, graded: Iterable[Any], total: int) -> Iterable[Any]:
     """Return what is graded, with a bar on a terminal."""
     return track(
         graded,
@@ -47,9 +44,7 @@ def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Ite
     )
 
 
-def print_changes(
-    console: Console, before: list[dict], now: list[dict], changes: list[dict]
-) -> None:
+def print_changes(console: Console, before: Rows, now: Rows, changes: Rows) -> None:
     """Print the submissions whose points changed, by cause, with their points of all exercises.
 
     Those with another file that earns no less are left out.
@@ -84,7 +79,7 @@ def graders_failed(row: dict) -> bool:
     return row.get("message_id") in GRADERS_FAILED
 
 
-def print_class(console: Console, course: Course, rows: list[dict]) -> None:
+def print_class(console: Console, course: Course, rows: Rows) -> None:
     """Print the table of a class, its mistakes and its troubles, from the rows that count."""
     console.print(exercise_table(course, rows))
     made = {(row["student"], name) for row in rows for name in row["mistakes"]}
@@ -100,7 +95,7 @@ def print_class(console: Console, course: Course, rows: list[dict]) -> None:
         say(console, f"{title} (other learners are not affected):", *at_most(lines))
 
 
-def exercise_table(course: Course, rows: list[dict]) -> Table:
+def exercise_table(course: Course, rows: Rows) -> Table:
     """Return a table with the counts of each status and the mean points of every exercise.
 
     Excused learners are not counted.
@@ -108,7 +103,7 @@ def exercise_table(course: Course, rows: list[dict]) -> Table:
     by_exercise = grouped((row for row in rows if row["max_points"]), "exercise")
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False)
     table.add_column("exercise", no_wrap=True)
-    for title in (*STATUSES.values(), "mean"):
+    for title in ("pass", "part", "fail", "to do", "err", "time", "kill", "mean"):
         table.add_column(title, justify="right", no_wrap=True)
     for exercise in (exercise for chapter in course.chapters for exercise in chapter.exercises):
         if own := by_exercise[exercise.name,]:

@@ -29,6 +29,7 @@ NEEDED = ("student", "team", "reason")
 EXCUSED, ALL = "excused", "all"
 Line = dict[str, str]
 Decisions = dict[tuple[str, ...], Any]  # by student, chapter, and for overrides exercise
+Reader = Callable[[Line, Course], Decisions]
 
 
 def read_rules(out: Path, course: Course) -> Rules:
@@ -47,12 +48,7 @@ def read_teams(submitted: Path, course: Course) -> dict[About, str]:
     return decided(submitted / TEAMS, TEAM_COLUMNS[:2], teams_in, course)
 
 
-def decided(
-    path: Path,
-    columns: tuple[str, ...],
-    decisions_in: Callable[[Line, Course], Decisions],
-    course: Course,
-) -> Any:
+def decided(path: Path, columns: tuple[str, ...], decisions_in: Reader, course: Course) -> Any:
     """Return the decisions of all lines of a CSV; those on one chapter have priority.
 
     Raises CourseError with the line's number.

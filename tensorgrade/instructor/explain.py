@@ -94,10 +94,8 @@ def finding_with_values(judged: Judged) -> Finding | None:
         return finding
     answer, attempt = judged.answer, copy(judged.answer.attempt)
     attempt.references = replace(attempt.references, hidden=False)
-    public = by_checks(
-        Answer(attempt, answer.name, answer.program, answer.claimed, answer.assigned)
-    )
-    told = next((one.finding for one in public.checks if one.asks == first.asks), None)
+    public = Answer(attempt, answer.name, answer.program, answer.claimed, answer.assigned)
+    told = next((c.finding for c in by_checks(public).checks if c.asks == first.asks), None)
     return replace(told, earlier=finding.earlier, trace=list, said=list) if told else finding
 
 
@@ -108,13 +106,8 @@ def nothing_arrived(student: str, chapter: Chapter, course: Course, recorded: Ro
     lines = [f"{student}: no file arrived for {chapter.title} ({chapter.name})."]
     lines += [f"The deadline: {due}."] if due else []
     if recorded and not recorded["file"].startswith(NOTHING):
-        lines += ["An earlier file counts:", points_line(recorded), recorded["message"]]
+        lines += ["An earlier file counts:", points_steps(recorded)[-1], recorded["message"]]
     return "\n".join(lines)
-
-
-def points_line(row: Row) -> str:
-    """Return the points of a row in one line."""
-    return f"{row['exercise']}: {row['points']:g} of {row['max_points']:g} points"
 
 
 def code_of(explanation: Explanation) -> dict[int, str]:
@@ -181,7 +174,7 @@ def for_learner(explanation: Explanation) -> str:
     It contains the information of a feedback page and the learner's own code, but no hidden test,
     case or value.
     """
-    lines = [points_line(explanation.row)]
+    lines = ["{exercise}: {points:g} of {max_points:g} points".format(**explanation.row)]
     lines += [ANOTHER_COUNTS] if explanation.counts_other else []
     lines += facts(explanation)
     code = {} if explanation.counts_other else code_of(explanation)

@@ -12,9 +12,9 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import AbstractContextManager
 from functools import cache
 from math import ceil
-from typing import Self
 
 import torch
 
@@ -44,6 +44,10 @@ NOTHING_PASSES = (
     "even the course's own solution cannot be graded on this machine now. Is memory short, or are "
     "too many processes or files open?"
 )
+# Of files that were not graded, by the reason. All others have an error.
+STATUSES = {NOTHING_SUBMITTED: Status.NOT_ATTEMPTED, WORKER_ENDED: Status.KILLED}
+SUBMISSIONS_PER_WORKER = 4  # they are graded in less time than one more worker needs to start
+Verdicts = list[Verdict]
 
 
 class Grader:
@@ -86,7 +90,7 @@ class Grader:
         finally:
             attempt.lab.close()
 
-    def grade(self, one: SubmittedFiles) -> list[Verdict]:
+    def grade(self, one: SubmittedFiles) -> Verdicts:
         """Return verdicts on all exercises of a chapter.
 
         Raises CourseError if this machine cannot grade the submission now.
@@ -96,7 +100,7 @@ class Grader:
             raise CourseError(f"{one.chapter} of {one.student} is not graded: {NOTHING_PASSES}")
         return verdicts
 
-    def one_try(self, one: SubmittedFiles, last: bool) -> list[Verdict] | None:
+    def one_try(self, one: SubmittedFiles, last: bool) -> Verdicts | None:
         """Return the verdicts; None if a process ended or stopped answering.
 
         That is a fault of this run until the last try proves that it is the learner's, because a
@@ -129,12 +133,12 @@ def grader_for(setup: Setup) -> Grader:
     return grader
 
 
-def grade(setup: Setup, one: SubmittedFiles, last: bool) -> list[Verdict] | None:
+def grade(setup: Setup, one: SubmittedFiles, last: bool) -> Verdicts | None:
     """In a worker process: return the verdicts of a try, as `grade_with` does."""
     return grade_with(grader_for(setup), one, last)
 
 
-def grade_with(grader: Grader, one: SubmittedFiles, last: bool = True) -> list[Verdict] | None:
+def grade_with(grader: Grader, one: SubmittedFiles, last: bool = True) -> Verdicts | None:
     """Return the verdicts of a try on one submission; None if this machine could not grade it.
 
     Raises CourseError if the course or this machine is at fault, for all learners.
@@ -150,10 +154,6 @@ def grade_with(grader: Grader, one: SubmittedFiles, last: bool = True) -> list[V
         forget()
 
 
-# Of files that were not graded, by the reason. All others have an error.
-STATUSES = {NOTHING_SUBMITTED: Status.NOT_ATTEMPTED, WORKER_ENDED: Status.KILLED}
-
-
 def forget() -> None:
     """Free everything of the last submission: an attempt and its exercises refer to each other.
 
@@ -164,9 +164,7 @@ def forget() -> None:
     gc.freeze()
 
 
-def set_aside(
-    one: SubmittedFiles, course: Course, why: str, isolation: str = "none"
-) -> list[Verdict]:
+def set_aside(one: SubmittedFiles, course: Course, why: str, isolation: str = "none") -> Verdicts:
     """Return verdicts without points on every exercise of the chapter. why: a reason's name."""
     status, told = STATUSES.get(why, Status.ERROR), sentence(GRADERS_FAILED.get(why) or one.reason)
     most = {e.name: float(e.points) for e in course.chapter(one.chapter).exercises}
@@ -176,12 +174,7 @@ def set_aside(
     ]
 
 
-# --- the workers of a run ------------------------------------------------------------------------
-
-SUBMISSIONS_PER_WORKER = 4  # they are graded in less time than one more worker needs to start
-
-
-class Workers:
+class Workers(AbstractContextManager["Workers"]):
     """Worker processes on this machine, used as a context; cluster.py has the same methods.
 
     submissions: all that they will grade. jobs: the most processes; 0 for one per available core.
@@ -197,7 +190,7 @@ class Workers:
         # The processes share what is imported here; each has its own grader.
         self.pool = side_by_side(self.count, warm=True)
 
-    def submit(self, one: SubmittedFiles, last: bool) -> Future[list[Verdict] | None]:
+    def submit(self, one: SubmittedFiles, last: bool) -> Future[Verdicts | None]:
         """Send one submission to a worker. last: as in `one_try` of a grader."""
         try:
             return self.pool.submit(grade, self.setup, one, last)
@@ -206,15 +199,12 @@ class Workers:
             self.pool = side_by_side(self.count, warm=True)
             return self.pool.submit(grade, self.setup, one, last)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.pool.shutdown(wait=kind is None, cancel_futures=True)
 
 
-Graded = tuple[SubmittedFiles, list[Verdict]]
-Done = tuple[SubmittedFiles, Future[list[Verdict] | None]]
+Graded = tuple[SubmittedFiles, Verdicts]
+Done = tuple[SubmittedFiles, Future[Verdicts | None]]
 
 
 def graded(todo: list[SubmittedFiles], workers: Workers, course: Course) -> Iterator[Graded]:
@@ -244,7 +234,7 @@ def flow(todo: list[SubmittedFiles], workers: Workers, last: bool) -> Iterator[D
     One whose worker died has an exception. Raises CourseError if a worker cannot grade at all.
     """
     left = deque(todo)
-    running: dict[Future[list[Verdict] | None], SubmittedFiles] = {}
+    running: dict[Future[Verdicts | None], SubmittedFiles] = {}
     while left or running:
         while left and len(running) < workers.ahead:
             one = left.popleft()

@@ -231,11 +231,11 @@ def row_of(verdict: Verdict, one: SubmittedFiles) -> Row:
 
 def workers_for(contents: int, course: Course, run: Run) -> Workers:
     """Return worker processes on this machine, or a scheduler's workers."""
-    if not run.scheduler:
-        return Workers(contents, run.jobs, run.setup)
-    from .cluster import ClusterWorkers
+    if run.scheduler:
+        from .cluster import ClusterWorkers
 
-    return ClusterWorkers(run.scheduler, run.setup, course)
+        return ClusterWorkers(run.scheduler, run.setup, course)
+    return Workers(contents, run.jobs, run.setup)
 
 
 def by_content(todo: list[SubmittedFiles]) -> dict[SubmittedFiles, list[SubmittedFiles]]:
