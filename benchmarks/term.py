@@ -196,7 +196,7 @@ class Term:
         }
         results = Results(self.out)
         counts["changed points"] = sum(len(results.changes(email(one))) for one in self.learners)
-        files = [{one.file for one in own} for own in results.attempts().values()]
+        files = [{rows[0]["file"] for rows in own} for own in results.attempts().values()]
         return counts | {"resubmissions": sum(len(own) > 1 for own in files)}
 
 

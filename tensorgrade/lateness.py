@@ -54,17 +54,6 @@ class Lateness:
         whole = in_zone(own or self.deadlines.get(chapter, ""), self.zone)
         return re.sub(r"(\d\d:\d\d):00(?= )", r"\1", whole)
 
-    def seconds_late(self, chapter: str, submitted: str | None, due: str | None = None) -> float:
-        """Return the seconds between the deadline and the submission; 0 without either of them.
-
-        due: a learner's own deadline, if it differs from the class's.
-        """
-        due = due or self.deadlines.get(chapter)
-        if due is None or not submitted:
-            return 0.0
-        seconds = (read_time(submitted) - read_time(due)).total_seconds()
-        return round(seconds, 3) if seconds > self.grace_seconds else 0.0
-
     def share_lost(self, seconds_late: float) -> float:
         """Return the share of the earned points that work loses if it is this late.
 
@@ -80,9 +69,12 @@ class Lateness:
     def applied(self, row: dict, submitted: str | None, due: str | None = None) -> dict:
         """Return a row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
 
-        due: a learner's own deadline.
+        due: a learner's own deadline. A submission without a time is not late.
         """
-        late = self.seconds_late(row["chapter"], submitted, due)
+        due, late = due or self.deadlines.get(row["chapter"]), 0.0
+        if due and submitted:
+            late = round((read_time(submitted) - read_time(due)).total_seconds(), 3)
+        late = late if late > self.grace_seconds else 0.0
         penalty = round(row["points"] * self.share_lost(late), 6)
         dates = {"submitted": submitted or None, "late_seconds": late, "penalty": penalty}
         return row | {"points": round(row["points"] - penalty, 6)} | dates

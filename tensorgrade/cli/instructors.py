@@ -83,7 +83,7 @@ def grade(
     goes_on = f"Results so far are in {out}; run the same command to continue."
     console = Console(highlight=False)
     with interruptible(goes_on):
-        rows, notes, ungraded = grade_class(submitted, out, run, console)
+        rows, notes, ungraded = grade_class(submitted, out, project.course, run, console)
     print_class(console, project.course, [r for r in rows if not own or r["student"] in own])
     page = write_report(out, project)
     say(console, f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")

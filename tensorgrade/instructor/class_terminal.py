@@ -1,8 +1,8 @@
 """Show on a terminal how the grading of a class goes, and what it found."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 from rich.console import Console
 from rich.progress import track
@@ -13,12 +13,11 @@ from ..attempts.verdict import GRADERS_FAILED, TROUBLE
 from ..course import Course
 from ..exchange.text import printable, short
 from ..views.words import plural
-from .rules import OTHER_FILE, grouped
+from .rules import OTHER_FILE, grouped, total
 
 MOST_LISTED = 12
-LONGEST_NOTE, LONGEST_MESSAGE = 300, 200  # characters; two lines of a wide terminal
 STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
-Graded = TypeVar("Graded")
+Rows = list[dict]
 
 
 def say(console: Console, *lines: str) -> None:
@@ -29,12 +28,12 @@ def say(console: Console, *lines: str) -> None:
 
 def print_notes(console: Console, notes: list[str]) -> None:
     """Print notes for the instructor."""
-    say(console, *(f"note: {printable(short(note, LONGEST_NOTE))}" for note in notes))
+    say(console, *(f"note: {printable(note)}" for note in notes))
 
 
-def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Iterator[Graded]:
-    """Yield what is graded, with a bar on a terminal."""
-    yield from track(
+def with_progress(console: Console, graded: Iterable[Any], total: int) -> Iterable[Any]:
+    """Return what is graded, with a bar on a terminal."""
+    return track(
         graded,
         "grading",
         total,
@@ -45,35 +44,20 @@ def with_progress(console: Console, graded: Iterable[Graded], total: int) -> Ite
     )
 
 
-def print_changes(
-    console: Console, before: list[dict], now: list[dict], changes: list[dict]
-) -> None:
+def print_changes(console: Console, before: Rows, now: Rows, changes: Rows) -> None:
     """Print the submissions whose points changed, by cause, with their points of all exercises.
 
     Those with another file that earns no less are left out.
     """
-    points: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for place, rows in enumerate((before, now)):
-        for row in rows:
-            points[submission_of(row)][place] += row["points"]
+    was, is_now = (grouped(rows, "student", "chapter") for rows in (before, now))
     told = defaultdict(list)
-    for why, whose in sorted({(one["why"], submission_of(one)) for one in changes}):
-        old, new = both = [round(number, 6) for number in points[whose]]
+    for why, *about in sorted(grouped(changes, "why", "student", "chapter")):
+        old, new = (total(rows[tuple(about)]) for rows in (was, is_now))
         if new < old or (new > old and why != OTHER_FILE):
-            told[why].append(f"{whose}: {points_in(both)}")
+            told[why].append(f"{'/'.join(about)}: {old:g} → {new:g}")
     for why, lines in told.items():
         count = plural(len(lines), "submission")
         say(console, f"{why}: points of {count} differ", *at_most(lines))
-
-
-def submission_of(row: dict) -> str:
-    """Return the learner and the chapter of a row, or of a change."""
-    return f"{row['student']}/{row['chapter']}"
-
-
-def points_in(both: list[float]) -> str:
-    """Return points before and after a change."""
-    return " → ".join(map("{:g}".format, both))
 
 
 def at_most(lines: list[str]) -> list[str]:
@@ -95,7 +79,7 @@ def graders_failed(row: dict) -> bool:
     return row.get("message_id") in GRADERS_FAILED
 
 
-def print_class(console: Console, course: Course, rows: list[dict]) -> None:
+def print_class(console: Console, course: Course, rows: Rows) -> None:
     """Print the table of a class, its mistakes and its troubles, from the rows that count."""
     console.print(exercise_table(course, rows))
     made = {(row["student"], name) for row in rows for name in row["mistakes"]}
@@ -103,16 +87,15 @@ def print_class(console: Console, course: Course, rows: list[dict]) -> None:
     most = ", ".join(f"{name} ({count})" for name, count in counts)
     found = f"Most frequent mistakes (learners who made them): {most}"
     console.print(Text(f"\n{found if most else 'No known mistake was recognized.'}"))
-    first: dict[str, str] = {}
-    for row in filter(in_trouble, rows):
-        told = f"{row['exercise']}: {row['status']}. {short(row['message'], LONGEST_MESSAGE)}"
-        first.setdefault(submission_of(row), f"{submission_of(row)} {told}")
-    if first:
-        title = f"\n{plural(len(first), 'file')} could not be graded as usual"
-        say(console, f"{title} (other learners are not affected):", *at_most([*first.values()]))
+    troubled = grouped(filter(in_trouble, rows), "student", "chapter").values()
+    told = "{student}/{chapter} {exercise}: {status}. {message}"
+    lines = [told.format(**row | {"message": short(row["message"])}) for row, *_ in troubled]
+    if lines:
+        title = f"\n{plural(len(lines), 'file')} could not be graded as usual"
+        say(console, f"{title} (other learners are not affected):", *at_most(lines))
 
 
-def exercise_table(course: Course, rows: list[dict]) -> Table:
+def exercise_table(course: Course, rows: Rows) -> Table:
     """Return a table with the counts of each status and the mean points of every exercise.
 
     Excused learners are not counted.

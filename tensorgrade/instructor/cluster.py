@@ -13,8 +13,7 @@ from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..sources.submitted_files import SubmittedFiles
 from .dependencies import parcel_of
-from .grader import Grader, grade_with
-from .workers import Workers
+from .grader import Grader, Workers, grade_with
 
 try:
     from distributed import Client, WorkerPlugin, get_worker

@@ -1,30 +1,17 @@
 """An instructor's decisions on single learners, in three files that `grade` never writes.
 
-`OUT/overrides.csv` has points against the graders. An excused exercise has no points and no
-maximum. Deleting a line restores what the graders found.
+- `OUT/overrides.csv` (docs/how-to/overrides.md) has points against the graders. An excused exercise
+  has no points and no maximum. Deleting a line restores what the graders found.
+- `OUT/extensions.csv` (docs/how-to/deadlines.md) has later deadlines: a date or extra hours. A
+  chapter with a later deadline keeps it.
+- `SUBMITTED/teams.csv` (docs/how-to/teams.md) has learners who submit together. `collect` adds
+  lines.
 
-    student,exercise,points,reason
-    ada,second_exercise,8,right but for a name
-    ben,first_chapter,excused,ill
-
-`OUT/extensions.csv` has later deadlines: a date or extra hours. `all` means every chapter with a
-deadline, but a chapter with a later deadline keeps it. A line on one chapter has priority over it.
-
-    student,chapter,due,hours,reason
-    ada,first_chapter,2027-01-20 23:59 Europe/Berlin,,ill
-    ben,all,,48,accommodation
-
-`SUBMITTED/teams.csv` has learners who submit together. `collect` adds lines. A line without a
-chapter is about every chapter. A line on a chapter has priority over it.
-
-    student,team,chapter
-    ada,falcons,
-    ben,owls,second_chapter
+A line on one chapter has priority over a line on all chapters.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import timedelta
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +25,11 @@ OVERRIDES, EXTENSIONS = "overrides.csv", "extensions.csv"
 OVERRIDE_COLUMNS = ("student", "exercise", "points", "reason")
 EXTENSION_COLUMNS = ("student", "chapter", "due", "hours", "reason")
 TEAM_COLUMNS = ("student", "team", "chapter")
+NEEDED = ("student", "team", "reason")
 EXCUSED, ALL = "excused", "all"
 Line = dict[str, str]
 Decisions = dict[tuple[str, ...], Any]  # by student, chapter, and for overrides exercise
+Reader = Callable[[Line, Course], Decisions]
 
 
 def read_rules(out: Path, course: Course) -> Rules:
@@ -59,12 +48,7 @@ def read_teams(submitted: Path, course: Course) -> dict[About, str]:
     return decided(submitted / TEAMS, TEAM_COLUMNS[:2], teams_in, course)
 
 
-def decided(
-    path: Path,
-    columns: tuple[str, ...],
-    decisions_in: Callable[[Line, Course], Decisions],
-    course: Course,
-) -> Any:
+def decided(path: Path, columns: tuple[str, ...], decisions_in: Reader, course: Course) -> Any:
     """Return the decisions of all lines of a CSV; those on one chapter have priority.
 
     Raises CourseError with the line's number.
@@ -73,33 +57,28 @@ def decided(
     single: Decisions = {}
     for number, line in read_table(path, columns):
         try:
+            if empty := [c for c in NEEDED if c in columns and not line[c]]:
+                raise ValueError(f"{' and '.join(empty)} must not be empty")
             kind = general if line.get("chapter", "") in ("", ALL) else single
             for about, decision in decisions_in(line, course).items():
                 if kind.setdefault(about, decision) != decision:
                     what = " for ".join(reversed([about[0], about[-1]]))
                     raise ValueError(f"an earlier line says something else on {what}")
-        except (ValueError, CourseError) as error:
+        except (ValueError, OverflowError, CourseError) as error:
             raise CourseError(f"{path}, line {number}: {error}") from None
     return general | single
 
 
 def teams_in(line: Line, course: Course) -> Decisions:
-    """Return the team of one line. Raises ValueError with a sentence."""
+    """Return the team of one line. Raises CourseError."""
     student, team, chapter = (line.get(column, "") for column in TEAM_COLUMNS)
-    if not (student and team):
-        raise ValueError("name a learner and a team")
-    every = [one.name for one in course.chapters]
-    if chapter not in ("", *every):
-        advice = "leave it empty for every chapter"
-        raise ValueError(f"the course has no chapter {chapter!r}; {advice}")
-    return {(student, name): team for name in ([chapter] if chapter else every)}
+    own = (course.chapter(chapter),) if chapter else course.chapters
+    return {(student, one.name): team for one in own}
 
 
 def overrides_in(line: Line, course: Course) -> Decisions:
     """Return the decisions of one line. Raises ValueError or CourseError with a sentence."""
     student, name, points, reason = (line[column] for column in OVERRIDE_COLUMNS)
-    if not (student and reason):
-        raise ValueError("student and reason must not be empty")
     given = None if points == EXCUSED else number_in("points", points)
     if chapter := next((one for one in course.chapters if one.name == name), None):
         if given is not None:
@@ -126,8 +105,6 @@ def number_in(column: str, cell: str) -> float:
 def extensions_in(line: Line, course: Course) -> Decisions:
     """Return the extensions of one line. Raises ValueError or CourseError with a sentence."""
     student, name, due, hours, reason = (line[column] for column in EXTENSION_COLUMNS)
-    if not (student and reason):
-        raise ValueError("say whose deadline is extended, and why")
     if bool(due) == bool(hours):
         raise ValueError("give either a new deadline or extra hours")
     deadlines = course.lateness.deadlines
@@ -147,26 +124,7 @@ def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
     if due:
         return check_deadline(with_zone(due, zone))
     more = number_in("hours", hours)
-    if not 0 < more < MOST_HOURS:
-        raise ValueError(f"hours must be more than 0, and less than {MOST_HOURS}, not {hours}")
+    if not more > 0:
+        raise ValueError(f"hours must be more than 0, not {hours}")
     moment = read_time(course.lateness.deadlines[chapter]) + timedelta(hours=more)
     return in_zone(written(moment), zone)
-
-
-MOST_HOURS = 10_000  # more than a year
-
-
-def unknown_learners(rules: Rules, students: Collection[str]) -> list[str]:
-    """Return notes on names in these files that no learner with results has.
-
-    Similar names of learners are added: `adda (did you mean ada?)`.
-    """
-    notes = []
-    for file, decisions in ((EXTENSIONS, rules.extensions), (OVERRIDES, rules.overrides)):
-        strange = []
-        for name in sorted({student for student, *_ in decisions} - set(students)):
-            similar = get_close_matches(name, students, n=2)
-            strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
-        if strange:
-            notes.append(f"{file} names learners without results: {', '.join(strange)}")
-    return notes

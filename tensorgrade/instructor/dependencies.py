@@ -1,6 +1,5 @@
 """The files that a chapter's grades depend on, and a digest of them."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 from ..course import Course
@@ -49,7 +48,7 @@ def digest_of(graders: Path, course: Course, chapter: str = "*") -> str:
     files = {name: path for name, path in files.items() if path.suffix != SUFFIX}
     files |= {f"engine/{name}": path for name, path in engine_files(*JUDGED_WITH).items()}
     names = ("seed", "tolerances", "limits", "isolation", "packages")
-    settings = {name: asdict(course)[name] for name in names}
+    settings = {name: getattr(course, name) for name in names}
     exercises = [
         (exercise.name, exercise.points, exercise.like)
         for one in course.chapters

@@ -1,35 +1,33 @@
 """Everything behind one verdict for an instructor, and the history of one learner's points."""
 
-from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..attempts.attempt import Answer, Attempt
+from ..attempts.attempt import Answer
 from ..attempts.pipeline import verdict_or_points
-from ..attempts.results import CheckResult, Judged
+from ..attempts.results import Judged, first_failure
 from ..attempts.scoring import by_checks, judged_on
 from ..attempts.verdict import Status, Verdict
-from ..course import Course, CourseError
-from ..exchange.text import printable
+from ..course import Chapter, Course, CourseError
+from ..exchange.text import joined, printable
+from ..judging.diagnosis import Finding
 from ..lateness import in_zone
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import NOTHING
 from ..views.note import Note
 from ..views.points import how_earned
-from .class_terminal import points_in
 from .decisions import read_teams
 from .grader import Grader
 from .results import Results, rows_of
-from .rules import Row, found, is_changed, late, points, points_steps, total
-from .term import terms_of
+from .rules import Row, found, grouped, is_changed, late, points, points_steps, terms_of, total
 
-SHOWN = 3  # failed checks that are shown with their values
 MOST_LINES = 500  # of a learner's code; a normal answer has a few dozen
 QUOTES = '"""'
 NOT_RUN = (Status.ERROR, Status.NOT_ATTEMPTED)  # the verdict itself says why
@@ -37,21 +35,27 @@ NOT_RUN = (Status.ERROR, Status.NOT_ATTEMPTED)  # the verdict itself says why
 
 @dataclass(frozen=True)
 class Explanation:
-    """The details of a verdict.
+    """A row, and the results of grading the file in SUBMITTED now.
 
-    row: the row that counts, if OUT has one; otherwise the new one with its late penalty. verdict,
-    checks, attempt: the results of grading the file in SUBMITTED now; the checks show expected
-    values. code: the lines of the learner's own code for this exercise, by number. counts_other:
-    the row is of another file. difference: a sentence if the row that counts is not today's result.
+    row: the one that counts, if OUT has one; otherwise the new one with its late penalty.
+    counts_other: the row is of another file.
     """
 
     row: Row
     verdict: Verdict
-    checks: list[CheckResult]
-    attempt: Attempt
-    code: Mapping[int, str] = field(default_factory=dict)
-    difference: str = ""
-    counts_other: bool = False
+    judged: Judged
+    counts_other: bool
+
+    @property
+    def difference(self) -> str:
+        """Return a sentence if the row that counts is not today's result; "" otherwise."""
+        row, verdict, student = self.row, self.verdict, self.verdict.student
+        if self.counts_other:
+            return f"another file of {student} counts; `tensorgrade log` lists the files"
+        if (found(row), row["status"]) == (verdict.points, verdict.status):
+            return ""
+        then = f"recorded: {row['status']}, {found(row):g} points"
+        return f"{then}; `tensorgrade grade --student {student}` grades the file again"
 
 
 def explain(
@@ -70,79 +74,52 @@ def explain(
     if one is None and recorded is None:
         raise CourseError(f"{submitted} holds no folder {student}/{chapter.name}")
     if one is None or one.missing:
-        return nothing_arrived(student, exercise, course, recorded)
+        return nothing_arrived(student, chapter, course, recorded)
     attempt = grader.maker.attempt_from_source(one.chapter, one)
     judged = judged_on(attempt, attempt.exercises)[exercise]
     verdict = verdict_or_points(student, judged)
-    other = bool(recorded and recorded["file"] != one.digest)
-    return Explanation(
-        recorded or course.lateness.applied(verdict.row(), one.submitted),
-        verdict,
-        with_values(judged),
-        attempt,
-        code_of(attempt, exercise),
-        difference(recorded, verdict, other) if recorded else "",
-        other,
-    )
+    row = recorded or course.lateness.applied(verdict.row(), one.submitted)
+    return Explanation(row, verdict, judged, row.get("file", one.digest) != one.digest)
 
 
-def with_values(judged: Judged) -> list[CheckResult]:
-    """Return the checks on an exercise with findings as on public cases: with expected values.
+def finding_with_values(judged: Judged) -> Finding | None:
+    """Return the finding of the first failed check as on public cases: with expected values.
 
     Names and output that the learner's process reports are left out: they could be codes for the
     terminal.
     """
+    first = first_failure(judged.checks)
+    finding = first.finding if first else None
+    if first is None or finding is None or finding.blames:  # an earlier exercise
+        return finding
     answer, attempt = judged.answer, copy(judged.answer.attempt)
     attempt.references = replace(attempt.references, hidden=False)
-    public = by_checks(
-        Answer(attempt, answer.name, answer.program, answer.claimed, answer.assigned)
-    )
-    again = {one.asks: one.finding for one in public.checks}
-    shown = []
-    for one in judged.checks:
-        finding, told = one.finding, again.get(one.asks)
-        if finding and told and not finding.blames:  # an earlier exercise
-            finding = replace(told, earlier=finding.earlier, trace=list, said=list)
-        shown.append(replace(one, finding=finding))
-    return shown
+    public = Answer(attempt, answer.name, answer.program, answer.claimed, answer.assigned)
+    told = next((c.finding for c in by_checks(public).checks if c.asks == first.asks), None)
+    return replace(told, earlier=finding.earlier, trace=list, said=list) if told else finding
 
 
-def difference(recorded: Row, verdict: Verdict, other: bool) -> str:
-    """Return a sentence if today's result differs from the row that counts; "" otherwise."""
-    if other:
-        return f"another file of {recorded['student']} counts; `tensorgrade log` lists the files"
-    if (found(recorded), recorded["status"]) == (verdict.points, verdict.status):
-        return ""
-    then = f"recorded: {recorded['status']}, {found(recorded):g} points"
-    return f"{then}; `tensorgrade grade --student {recorded['student']}` grades the file again"
-
-
-def nothing_arrived(student: str, exercise: str, course: Course, recorded: Row | None) -> str:
+def nothing_arrived(student: str, chapter: Chapter, course: Course, recorded: Row | None) -> str:
     """Return a text for a learner without a file in SUBMITTED."""
-    chapter, _ = course.exercise(exercise)
     extension = (recorded or {}).get("extension") or {}
     due = course.lateness.shown_deadline(chapter.name, extension.get("due", ""))
     lines = [f"{student}: no file arrived for {chapter.title} ({chapter.name})."]
     lines += [f"The deadline: {due}."] if due else []
     if recorded and not recorded["file"].startswith(NOTHING):
-        lines += ["An earlier file counts:", points_line(recorded), recorded["message"]]
+        lines += ["An earlier file counts:", points_steps(recorded)[-1], recorded["message"]]
     return "\n".join(lines)
 
 
-def points_line(row: Row) -> str:
-    """Return the points of a row in one line."""
-    return f"{row['exercise']}: {row['points']:g} of {row['max_points']:g} points"
-
-
-def code_of(attempt: Attempt, exercise: str) -> dict[int, str]:
-    """Return the lines of the learner's code for an exercise, by number, without docstrings.
+def code_of(explanation: Explanation) -> dict[int, str]:
+    """Return the lines of the learner's code for the exercise, by number, without docstrings.
 
     A separate process splits the text into statements, because it is not trusted.
     """
+    attempt, exercise = explanation.judged.answer.attempt, explanation.verdict.exercise
     own = [range(a, b + 1) for a, b, names in attempt.definitions if exercise in names]
     code: dict[int, str] = {}
     inside = False
-    for number in (number for lines in own for number in lines):
+    for number in chain.from_iterable(own):
         line = attempt.submitted.lines[number - 1]
         is_docstring = inside or line.lstrip().startswith(QUOTES)
         inside = is_docstring and (line.count(QUOTES) % 2 == 1) != inside
@@ -152,12 +129,12 @@ def code_of(attempt: Attempt, exercise: str) -> dict[int, str]:
 
 
 def print_explanation(console: Console, explanation: Explanation, given: str = "") -> None:
-    """Print the verdict, the code, and the checks with the values of failed ones.
+    """Print the verdict, the code, and the checks with the values of the first failed one.
 
     given: the mistake in the given code of a find-the-bug exercise, if there is one.
     """
-    notes = notes_on(explanation)
-    verdict = explanation.verdict
+    verdict, code = explanation.verdict, code_of(explanation)
+    finding = None if verdict.status in NOT_RUN else finding_with_values(explanation.judged)
     points = f"{verdict.points:g} of {verdict.max_points:g} points"
     title = f"{verdict.student}, {verdict.exercise}: {verdict.status}, {points}"
     console.print(Text(title, "bold"))
@@ -165,28 +142,17 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
         console.print(Text(f"  {explanation.difference}", "bold red"))
     for line in [*facts(explanation), given, f"Isolation: {verdict.isolation}"]:
         console.print(Padding(Text(line), (0, 2)))
-    if explanation.code:
+    if code:
         console.print(Text("\nThe learner's code", "bold"))
-    where = notes[0].finding.find_where() if notes else None
-    to_look_at = notes and (notes[0].line or (where and where.line))
-    for number, line in explanation.code.items():
+    where = finding.find_where() if finding else None
+    to_look_at = finding and (Note(finding).line or (where and where.line))
+    for number, line in code.items():
         mark, style = ("→", "bold") if number == to_look_at else (" ", "")
         console.print(Text(f"  {mark} {number:>4}  {line}", style), soft_wrap=True)
     print_checks(console, explanation)
-    for note in notes:
+    if finding:
         console.print()
-        note.print(console)
-
-
-def notes_on(explanation: Explanation) -> list[Note]:
-    """Return a note on each problem that failed checks found, as a learner would read it."""
-    if explanation.verdict.status in NOT_RUN:
-        return []
-    notes: dict[tuple, Note] = {}
-    for finding in (check.finding for check in explanation.checks if check.finding):
-        problem = (*finding.mistakes, "" if finding.mistakes else finding.diagnosis.problem)
-        notes.setdefault(problem, Note(finding))
-    return list(notes.values())[:SHOWN]
+        Note(finding).print(console)
 
 
 def facts(explanation: Explanation) -> list[str]:
@@ -194,13 +160,12 @@ def facts(explanation: Explanation) -> list[str]:
     row = explanation.row
     lines = points_steps(row) if is_changed(row) or row["mistakes"] else []
     if row.get("submitted"):
-        lateness = explanation.attempt.course.lateness
+        lateness = explanation.judged.answer.attempt.course.lateness
         due = lateness.shown_deadline(row["chapter"], row.get("extension", {}).get("due", ""))
         team = f" as team {row['team']}" if row.get("team") else ""
         when = f"Submitted{team}: {in_zone(row['submitted'], lateness.zone)}"
         lines.append(f"{when}; deadline: {due}" if due else when)
-    recognized = [f"Recognized: {', '.join(row['mistakes'])}"] if row["mistakes"] else []
-    return [*lines, "", row["message"], *recognized]
+    return [*lines, "", row["message"]]
 
 
 def for_learner(explanation: Explanation) -> str:
@@ -209,11 +174,12 @@ def for_learner(explanation: Explanation) -> str:
     It contains the information of a feedback page and the learner's own code, but no hidden test,
     case or value.
     """
-    lines = [points_line(explanation.row)]
+    lines = ["{exercise}: {points:g} of {max_points:g} points".format(**explanation.row)]
     lines += [ANOTHER_COUNTS] if explanation.counts_other else []
     lines += facts(explanation)
-    if explanation.code and not explanation.counts_other:
-        lines += ["", "What you wrote:", "", *(f"    {x}" for x in explanation.code.values())]
+    code = {} if explanation.counts_other else code_of(explanation)
+    if code:
+        lines += ["", "What you wrote:", "", *(f"    {line}" for line in code.values())]
     return "\n".join(lines)
 
 
@@ -224,14 +190,12 @@ FOR_INSTRUCTORS = "  For you alone; do not send this to learners: it shows hidde
 def print_checks(console: Console, explanation: Explanation) -> None:
     """Print each hidden test with its points and the reason if it failed."""
     console.print(Text("\nChecks", "bold"))
-    if explanation.attempt.side.references.hidden:
-        console.print(Text(FOR_INSTRUCTORS, "dim"))
-    most = explanation.verdict.max_points
-    console.print(Text(f"  {how_earned(explanation.checks, most)}"))
-    for check in explanation.checks:
+    checks = explanation.judged.checks
+    console.print(Text(FOR_INSTRUCTORS, "dim"))
+    console.print(Text(f"  {how_earned(checks, explanation.verdict.max_points)}"))
+    for check in checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
-        points, earned = f"{round(check.points, 2):g}", f"{round(check.earned, 2):g}"
-        worth = earned if check.earned >= check.points else f"{earned} of {points}"
+        worth = f"{round(check.earned, 2):g} of {round(check.points, 2):g}"
         console.print(Text.assemble((f"  {mark} ", style), f"{worth:>11}  {check.asks}"))
         if check.finding and explanation.verdict.status not in NOT_RUN:
             why = Text(check.finding.diagnosis.problem, "dim")
@@ -244,30 +208,30 @@ def print_checks(console: Console, explanation: Explanation) -> None:
 def log_of(out: Path, student: str, course: Course) -> list[str]:
     """Return a line for each event in the history of a learner's points. Raises CourseError."""
     results, zone = Results(out), course.lateness.zone
-    attempts = [one for own in results.attempts(student).values() for one in own]
+    attempts = [rows for own in results.attempts(student).values() for rows in own]
     if not attempts:
         raise CourseError(f"{out} holds no rows of {student}")
-    lines = []
-    for one in attempts:
-        earned, most = total(one.rows), total(one.rows, "max_points")
-        when = in_zone(one.rows[0].get("submitted"), zone) or "at an unknown time"
-        told = f"graded, {earned:g} of {most:g} points found; submitted {when}"
-        digests = f"file {one.file[:8]}, graders {one.graders[:8]}"
-        lines.append((one.at, f"{one.chapter}: {told}; {digests}"))
-    for change in results.changes(student):
-        if change["points"][0] != change["points"][1]:  # not the status alone
-            moved = f"{change['exercise']} {points_in(change['points'])} ({change['why']})"
-            lines.append((change["at"], f"{change['chapter']}: {moved}"))
-    lines.sort(key=lambda pair: pair[0])
-    events = [f"{in_zone(at, zone)}  {line}" for at, line in lines]
-    rows = results.rows(course, student)
-    newest = {one.chapter: one.file for one in attempts}
+    events = [(rows[0]["at"], graded_line(rows, zone)) for rows in attempts]
+    moved = "{chapter}: {exercise} {points[0]:g} → {points[1]:g} ({why})"
+    events += [(one["at"], moved.format(**one)) for one in results.changes(student)]
+    events.sort(key=itemgetter(0))
+    newest = {rows[0]["chapter"]: rows[0]["file"] for rows in attempts}
     standing = [
-        standing_line(chapter, list(own), newest[chapter])
-        for chapter, own in groupby(rows, key=lambda row: row["chapter"])
+        standing_line(chapter, rows, newest[chapter])
+        for (chapter,), rows in grouped(results.rows(course, student), "chapter").items()
     ]
     term = terms_of(rows_of(out, course), course).get(student)
-    return [*events, "", *standing, *([term.told()] if term else [])]
+    told = [f"{in_zone(at, zone)}  {line}" for at, line in events]
+    return [*told, "", *standing, *([term.told()] if term else [])]
+
+
+def graded_line(rows: list[Row], zone: str) -> str:
+    """Return a line on an attempt. zone: of the time."""
+    first, earned, most = rows[0], total(rows), total(rows, "max_points")
+    when = in_zone(first.get("submitted"), zone) or "at an unknown time"
+    digests = f"file {first['file'][:8]}, graders {first['graders'][:8]}"
+    told = f"graded, {earned:g} of {most:g} points found; submitted {when}; {digests}"
+    return f"{first['chapter']}: {told}"
 
 
 def standing_line(chapter: str, rows: list[Row], newest: str) -> str:
@@ -275,15 +239,15 @@ def standing_line(chapter: str, rows: list[Row], newest: str) -> str:
 
     newest: the digest of the learner's newest file.
     """
-    first, parts = rows[0], []
-    if penalty := total(rows, "penalty"):
-        parts.append(f"{late(first['late_seconds'])} late: {points(penalty)} less")
-    if extension := first.get("extension"):
-        parts.append(f"extension until {extension['due']}")
-    if decided := [row["exercise"] for row in rows if row.get("override")]:
-        parts.append(f"decided by an instructor: {', '.join(decided)}")
-    if team := first.get("team"):
-        parts.append(f"team {team}")
+    first, penalty = rows[0], total(rows, "penalty")
+    extension, decided = first.get("extension"), [r["exercise"] for r in rows if r.get("override")]
+    parts = [
+        f"{late(first['late_seconds'])} late: {points(penalty)} less" if penalty else "",
+        f"extension until {extension['due']}" if extension else "",
+        f"decided by an instructor: {', '.join(decided)}" if decided else "",
+        f"team {first['team']}" if first.get("team") else "",
+    ]
+    told = joined(*parts)
     file = "" if first["file"] == newest else f", of the earlier file {first['file'][:8]}"
     counts = f"{total(rows):g} of {points(total(rows, 'max_points'))} count{file}"
-    return f"{chapter}: {counts}" + (f" ({'; '.join(parts)})" if parts else "")
+    return f"{chapter}: {counts}" + (f" ({told})" if told else "")

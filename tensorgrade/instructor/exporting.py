@@ -21,8 +21,7 @@ from .people import read_people, safe
 from .report.page import PAGES, STATES, Person, people_of
 from .results import Results, rows_of
 from .roster import IDENTIFIER, Roster, number_of
-from .rules import total
-from .term import Term, terms_of
+from .rules import Term, terms_of, total
 
 
 def export(

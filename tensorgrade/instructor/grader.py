@@ -1,8 +1,20 @@
-"""Grade one chapter of one learner: run all hidden tests, and return one verdict per exercise."""
+"""Grade one chapter of one learner, in this process or in workers that share a class.
+
+If a worker dies, the submissions that it and the others held are lost, and the one that caused this
+is unknown. If a process that runs learner code ends, the machine may be at fault. So each of these
+submissions is graded once more, alone, after all others. What fails again is the learner's if a
+right answer passes at that moment; otherwise it is not graded.
+"""
 
 import gc
 import logging
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import AbstractContextManager
 from functools import cache
+from math import ceil
 
 import torch
 
@@ -16,12 +28,14 @@ from ..attempts.verdict import (
     NO_FILE,
     NOTHING_SUBMITTED,
     UNREADABLE,
+    WORKER_ENDED,
     Status,
     Verdict,
 )
 from ..course import Course, CourseError
 from ..exchange.observation import Outcome
 from ..exchange.text import sentence
+from ..processes import side_by_side
 from ..sandbox.processes import NotStarted
 from ..sources.program import Source
 from ..sources.submitted_files import SubmittedFiles
@@ -30,6 +44,10 @@ NOTHING_PASSES = (
     "even the course's own solution cannot be graded on this machine now. Is memory short, or are "
     "too many processes or files open?"
 )
+# Of files that were not graded, by the reason. All others have an error.
+STATUSES = {NOTHING_SUBMITTED: Status.NOT_ATTEMPTED, WORKER_ENDED: Status.KILLED}
+SUBMISSIONS_PER_WORKER = 4  # they are graded in less time than one more worker needs to start
+Verdicts = list[Verdict]
 
 
 class Grader:
@@ -72,7 +90,7 @@ class Grader:
         finally:
             attempt.lab.close()
 
-    def grade(self, one: SubmittedFiles) -> list[Verdict]:
+    def grade(self, one: SubmittedFiles) -> Verdicts:
         """Return verdicts on all exercises of a chapter.
 
         Raises CourseError if this machine cannot grade the submission now.
@@ -82,18 +100,15 @@ class Grader:
             raise CourseError(f"{one.chapter} of {one.student} is not graded: {NOTHING_PASSES}")
         return verdicts
 
-    def one_try(self, one: SubmittedFiles, last: bool) -> list[Verdict] | None:
+    def one_try(self, one: SubmittedFiles, last: bool) -> Verdicts | None:
         """Return the verdicts; None if a process ended or stopped answering.
 
         That is a fault of this run until the last try proves that it is the learner's, because a
         right answer passes at that moment.
         """
         if one.reason:
-            isolation = self.maker.warm_up().isolation
-            status, why = Status.ERROR, NO_FILE if one.no_file else UNREADABLE
-            if one.missing:
-                status, why = Status.NOT_ATTEMPTED, NOTHING_SUBMITTED
-            return set_aside(one, self.maker.course, status, why, isolation)
+            why = NOTHING_SUBMITTED if one.missing else NO_FILE if one.no_file else UNREADABLE
+            return set_aside(one, self.maker.course, why, self.maker.warm_up().isolation)
         attempt = self.maker.attempt_from_source(one.chapter, one)
         try:
             verdicts = verdicts_of(one.student, attempt)
@@ -118,12 +133,12 @@ def grader_for(setup: Setup) -> Grader:
     return grader
 
 
-def grade(setup: Setup, one: SubmittedFiles, last: bool) -> list[Verdict] | None:
+def grade(setup: Setup, one: SubmittedFiles, last: bool) -> Verdicts | None:
     """In a worker process: return the verdicts of a try, as `grade_with` does."""
     return grade_with(grader_for(setup), one, last)
 
 
-def grade_with(grader: Grader, one: SubmittedFiles, last: bool = True) -> list[Verdict] | None:
+def grade_with(grader: Grader, one: SubmittedFiles, last: bool = True) -> Verdicts | None:
     """Return the verdicts of a try on one submission; None if this machine could not grade it.
 
     Raises CourseError if the course or this machine is at fault, for all learners.
@@ -134,7 +149,7 @@ def grade_with(grader: Grader, one: SubmittedFiles, last: bool = True) -> list[V
         raise
     except Exception:  # a fault of the graders on this file, which must not end the run
         logging.exception("%s of %s could not be judged", one.chapter, one.student)
-        return set_aside(one, grader.maker.course, Status.ERROR, GRADING_FAILED)
+        return set_aside(one, grader.maker.course, GRADING_FAILED)
     finally:
         forget()
 
@@ -149,21 +164,82 @@ def forget() -> None:
     gc.freeze()
 
 
-def set_aside(
-    one: SubmittedFiles, course: Course, status: Status, why: str, isolation: str = "none"
-) -> list[Verdict]:
+def set_aside(one: SubmittedFiles, course: Course, why: str, isolation: str = "none") -> Verdicts:
     """Return verdicts without points on every exercise of the chapter. why: a reason's name."""
+    status, told = STATUSES.get(why, Status.ERROR), sentence(GRADERS_FAILED.get(why) or one.reason)
+    most = {e.name: float(e.points) for e in course.chapter(one.chapter).exercises}
     return [
-        Verdict(
-            one.student,
-            one.chapter,
-            exercise.name,
-            0.0,
-            float(exercise.points),
-            status,
-            message=sentence(GRADERS_FAILED.get(why) or one.reason),
-            message_id=why,
-            isolation=isolation,
-        )
-        for exercise in course.chapter(one.chapter).exercises
+        Verdict(*one.about, name, 0.0, points, status, [], told, isolation, message_id=why)
+        for name, points in most.items()
     ]
+
+
+class Workers(AbstractContextManager["Workers"]):
+    """Worker processes on this machine, used as a context; cluster.py has the same methods.
+
+    submissions: all that they will grade. jobs: the most processes; 0 for one per available core.
+    ahead: the number of submissions to give out at once: one in work and one waiting for each
+    worker.
+    """
+
+    def __init__(self, submissions: int, jobs: int, setup: Setup):
+        ours = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
+        enough = max(1, ceil(submissions / SUBMISSIONS_PER_WORKER))
+        self.count = min(jobs if jobs > 0 else len(ours(0)), enough)
+        self.setup, self.ahead = setup, 2 * self.count
+        # The processes share what is imported here; each has its own grader.
+        self.pool = side_by_side(self.count, warm=True)
+
+    def submit(self, one: SubmittedFiles, last: bool) -> Future[Verdicts | None]:
+        """Send one submission to a worker. last: as in `one_try` of a grader."""
+        try:
+            return self.pool.submit(grade, self.setup, one, last)
+        except BrokenExecutor:  # a worker died, and the pool with it
+            self.pool.shutdown()
+            self.pool = side_by_side(self.count, warm=True)
+            return self.pool.submit(grade, self.setup, one, last)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.pool.shutdown(wait=kind is None, cancel_futures=True)
+
+
+Graded = tuple[SubmittedFiles, Verdicts]
+Done = tuple[SubmittedFiles, Future[Verdicts | None]]
+
+
+def graded(todo: list[SubmittedFiles], workers: Workers, course: Course) -> Iterator[Graded]:
+    """Yield each submission exactly once with its verdicts.
+
+    Those that this machine cannot grade are left out. Raises CourseError if a worker cannot grade
+    at all.
+    """
+    again = []
+    for one, future in flow(todo, workers, last=False):
+        verdicts = None if future.exception() else future.result()
+        if verdicts is None:
+            again.append(one)
+        else:
+            yield one, verdicts
+    for one in again:
+        for _, future in flow([one], workers, last=True):
+            if future.exception():  # it has ended a worker twice
+                yield one, set_aside(one, course, WORKER_ENDED)
+            elif verdicts := future.result():
+                yield one, verdicts
+
+
+def flow(todo: list[SubmittedFiles], workers: Workers, last: bool) -> Iterator[Done]:
+    """Yield finished tries as they arrive, with a bounded number of submissions at the workers.
+
+    One whose worker died has an exception. Raises CourseError if a worker cannot grade at all.
+    """
+    left = deque(todo)
+    running: dict[Future[Verdicts | None], SubmittedFiles] = {}
+    while left or running:
+        while left and len(running) < workers.ahead:
+            one = left.popleft()
+            running[workers.submit(one, last)] = one
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            if isinstance(error := future.exception(), CourseError):
+                raise error
+            yield running.pop(future), future

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import permutations
+from itertools import groupby, permutations
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 
@@ -28,7 +29,7 @@ from ..views.csv_cells import in_csv
 from ..views.pages import pages_in
 from .decisions import read_teams
 
-MOST_CASES, MOST_OPTIONS, FEWEST_OPTIONS = 3, 4, 3
+MOST_CASES, MOST_OPTIONS = 3, 4
 WORD = re.compile(r"[A-Za-z_]\w*")
 COLUMNS = ("student", "number", "exercise", "answer", "in words", "reason")
 PAGE = pages_in(Path(__file__).parent).get_template("questions.html")
@@ -63,14 +64,11 @@ def questions_for_class(
     Raises CourseError if nothing can be read.
     """
     maker = Sandboxed(Setup(exercises, isolation))
-    teams = read_teams(submitted, maker.course)
-    by_student: dict[str, list[SubmittedFiles]] = {}
-    for one in find_submissions(submitted, maker.course, teams)[0]:
-        by_student.setdefault(one.student, []).append(one)
-    if not by_student:
+    found, _ = find_submissions(submitted, maker.course, read_teams(submitted, maker.course))
+    if not found:
         raise CourseError(f"{submitted} holds no submission for this course. {EXPECTED}")
     try:
-        for student, files in by_student.items():
+        for student, files in groupby(found, key=attrgetter("student")):
             yield student, [asked for one in files for asked in on_submission(maker, one, most)]
     finally:
         maker.close()
@@ -121,12 +119,11 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int) -> 
 
 
 def options_for(step: Step, chance: Random) -> list[str]:
-    """Return the right shape among others, in random order; none if there are too few."""
+    """Return the right shape among others, in random order; none for fewer than two dimensions."""
     if not isinstance(step.size, tuple) or len(step.size) < 2:
         return []
-    shapes = [step.size, *dict.fromkeys(other_shapes(step.size))][:MOST_OPTIONS]
-    options = [str(one) for one in shapes]
-    return chance.sample(options, len(options)) if len(options) >= FEWEST_OPTIONS else []
+    options = [str(one) for one in dict.fromkeys((step.size, *other_shapes(step.size)))]
+    return chance.sample(options[:MOST_OPTIONS], len(options[:MOST_OPTIONS]))
 
 
 def reason_for(code: str, steps: list[Step], step: Step) -> str:

@@ -11,7 +11,6 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import Course, CourseError
@@ -20,42 +19,28 @@ from ..lateness import now, written
 from ..sources.finding import About
 from ..sources.submitted_files import SubmittedFiles
 from .decisions import read_rules
-from .rules import Row, counted, key
+from .rules import Row, counted
 
 NAME, RESULTS = "results.sqlite", "results.jsonl"
-VERSION = 3
+VERSION = 4
 SECONDS_TO_WAIT = 60  # for another process that is writing
-# number: of a file that was put back, a new one. facts: see `Results.expect`. waits: the file is
-# still to be graded.
+NOT_EXPORTED = ("code", "at")
+# In files, number: of a file that was put back, a new one. graders, facts: see `Results.expect`;
+# only a learner's newest file has graders.
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS files (number INTEGER PRIMARY KEY, student TEXT NOT NULL,
-    chapter TEXT NOT NULL, file TEXT NOT NULL, facts TEXT NOT NULL, waits INTEGER NOT NULL,
+    chapter TEXT NOT NULL, file TEXT NOT NULL, graders TEXT NOT NULL, facts TEXT NOT NULL,
     UNIQUE (student, chapter, file));
 CREATE TABLE IF NOT EXISTS attempts (number INTEGER PRIMARY KEY, at TEXT NOT NULL,
-    course TEXT NOT NULL, student TEXT NOT NULL, chapter TEXT NOT NULL, file TEXT NOT NULL,
-    graders TEXT NOT NULL, rows TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS changes (number INTEGER PRIMARY KEY, at TEXT NOT NULL,
-    student TEXT NOT NULL, chapter TEXT NOT NULL, exercise TEXT NOT NULL, record TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS attempts_of ON attempts (student, chapter, file);
-CREATE INDEX IF NOT EXISTS changes_of ON changes (student, exercise);
+    student TEXT NOT NULL, chapter TEXT NOT NULL, file TEXT NOT NULL, graders TEXT NOT NULL,
+    rows TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS changes (number INTEGER PRIMARY KEY, student TEXT NOT NULL,
+    record TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS attempts_of ON attempts (student, chapter, file, graders);
 PRAGMA user_version = {VERSION};
 COMMIT;
 """
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """What graders found in one file of a learner. file, graders: digests. at: when.
-
-    rows: without penalties and decisions; each has the two digests and the facts on the file.
-    """
-
-    at: str
-    chapter: str
-    file: str
-    graders: str
-    rows: list[Row]
 
 
 class Results:
@@ -66,15 +51,15 @@ class Results:
     """
 
     def __init__(self, out: Path, writes: bool = False):
-        self.out, self.path = out, out / NAME
+        self.out, self.path, self.mode = out, out / NAME, "rwc" if writes else "rw"
         if not self.path.exists():
             if (out / RESULTS).exists():
                 where = f"{out} holds results of an earlier version, or {NAME} is missing there"
                 raise CourseError(f"{where}; choose another --out or restore a backup")
             if not writes:
-                raise CourseError(no_results(out))
+                raise CourseError(f"{out} holds no results; `tensorgrade grade` makes them")
             out.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self.connected("rwc" if writes else "rw") as connection:
+        with self.connected() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version not in (0, VERSION):
                 where = f"{out} holds results of another version of tensorgrade"
@@ -83,12 +68,12 @@ class Results:
                 connection.executescript(SCHEMA)
 
     @contextmanager
-    def connected(self, mode: str = "rw") -> Iterator[sqlite3.Connection]:
+    def connected(self) -> Iterator[sqlite3.Connection]:
         """Open the file briefly, because no connection survives a fork.
 
         Everything that the context writes is stored at its end, or nothing.
         """
-        where = f"{self.path.absolute().as_uri()}?mode={mode}"
+        where = f"{self.path.absolute().as_uri()}?mode={self.mode}"
         try:
             found = sqlite3.connect(where, SECONDS_TO_WAIT, isolation_level="IMMEDIATE", uri=True)
             with closing(found) as connection, connection:
@@ -98,99 +83,78 @@ class Results:
             raise CourseError(f"{why}; if it is damaged, restore it from a backup") from None
 
     def expect(
-        self, found: Mapping[SubmittedFiles, Row], todo: Iterable[SubmittedFiles], is_whole: bool
+        self, found: Mapping[SubmittedFiles, Row], graders: Mapping[str, str], is_whole: bool
     ) -> None:
-        """Store the newest files of learners, and which of them a run is going to grade.
+        """Store the newest files of learners, and the graders that a run expects to judge them.
 
-        found: what rows say about a file besides what graders find: time, team and so on. is_whole:
-        the run looked at the whole class, so no other file waits to be graded.
+        found: what rows say about a file besides what graders find: time, team and so on. graders:
+        by chapter. is_whole: the run looked at the whole class, so no other file waits.
         """
-        waiting = {whose(one) for one in todo}
-        no_longer = "UPDATE files SET waits = 0 WHERE (student, chapter) = (?, ?)"
+        no_longer = "UPDATE files SET graders = '' WHERE (student, chapter) = (?, ?)"
         with self.connected() as connection:
             if is_whole:
-                connection.execute("UPDATE files SET waits = 0")
+                connection.execute("UPDATE files SET graders = ''")
             for one, facts in found.items():
-                connection.execute(no_longer, (one.student, one.chapter))
+                connection.execute(no_longer, one.about)
+                line = (*one.about, one.digest, graders[one.chapter], json.dumps(facts))
                 connection.execute(
-                    "INSERT OR REPLACE INTO files VALUES (NULL, ?, ?, ?, ?, ?)",
-                    (*whose(one), json.dumps(facts), whose(one) in waiting),
+                    "INSERT OR REPLACE INTO files VALUES (NULL, ?, ?, ?, ?, ?)", line
                 )
 
     def waiting(self) -> set[About]:
         """Return the submissions that a run found and has not graded yet."""
+        ours = "(student, chapter, file, graders)"
+        wait = f"graders != '' AND {ours} NOT IN (SELECT {ours[1:-1]} FROM attempts)"
         with self.connected() as connection:
-            return {*connection.execute("SELECT student, chapter FROM files WHERE waits")}
+            return {*connection.execute(f"SELECT student, chapter FROM files WHERE {wait}")}
 
-    def add(self, course: str, graders: str, found: Mapping[SubmittedFiles, list[Row]]) -> None:
+    def add(self, graders: str, found: Mapping[SubmittedFiles, list[Row]]) -> None:
         """Store attempts, all or none of them. found: what graders found in each file."""
-        done = "UPDATE files SET waits = 0 WHERE (student, chapter, file) = (?, ?, ?)"
         with self.connected() as connection:
             for one, rows in found.items():
-                line = (moment(), course, *whose(one), graders, json.dumps(rows))
-                connection.execute("INSERT INTO attempts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", line)
-                connection.execute(done, whose(one))
+                line = (moment(), *one.about, one.digest, graders, json.dumps(rows))
+                connection.execute("INSERT INTO attempts VALUES (NULL, ?, ?, ?, ?, ?, ?)", line)
 
-    def attempts(self, student: str = "") -> dict[About, list[Attempt]]:
-        """Return all attempts at each learner's chapter; those at the newest file come last.
+    def attempts(self, student: str = "") -> dict[About, list[list[Row]]]:
+        """Return the rows of each attempt at a learner's chapter; the newest file's come last.
 
-        student: the only learner; all if empty.
+        They have no penalties and decisions. Each has the digests `file` and `graders`, the time of
+        grading, `at`, and the facts on the file. student: the only learner; all if empty.
         """
-        found: dict[About, list[Attempt]] = defaultdict(list)
+        found: dict[About, list[list[Row]]] = defaultdict(list)
         with self.connected() as connection:
             lines = connection.execute(
-                "SELECT at, student, chapter, file, graders, rows, facts "
+                "SELECT at, student, chapter, file, attempts.graders, rows, facts "
                 "FROM attempts JOIN files USING (student, chapter, file) "
                 "WHERE ? IN ('', student) ORDER BY files.number, attempts.number",
                 (student,),
             )
             for at, name, chapter, file, graders, rows, facts in lines:
-                more = {"file": file, "graders": graders} | json.loads(facts)
-                own = [row | more for row in json.loads(rows)]
-                found[name, chapter].append(Attempt(at, chapter, file, graders, own))
+                more = {"at": at, "file": file, "graders": graders} | json.loads(facts)
+                found[name, chapter].append([row | more for row in json.loads(rows)])
         return dict(found)
 
-    def belongs_to(self, course: str) -> None:
-        """Raise CourseError if the results are of another course."""
-        with self.connected() as connection:
-            others = "SELECT course FROM attempts WHERE course != ?"
-            for (other,) in connection.execute(others, (course,)):
-                of = f"the course {other}, not of {course}"
-                raise CourseError(f"{self.out} holds results of {of}; choose another --out")
-
     def note(self, changes: Iterable[Row]) -> None:
-        """Store changes of rows."""
+        """Store changes of rows, with the time `at`."""
         with self.connected() as connection:
             connection.executemany(
-                "INSERT INTO changes VALUES (NULL, ?, ?, ?, ?, ?)",
-                [(moment(), *key(one), json.dumps(one)) for one in changes],
+                "INSERT INTO changes VALUES (NULL, ?, ?)",
+                [(one["student"], json.dumps(one | {"at": moment()})) for one in changes],
             )
 
     def changes(self, student: str) -> list[Row]:
-        """Return the changes of a learner's rows, oldest first, each with its time `at`."""
+        """Return the changes of a learner's rows, oldest first."""
+        ours = "SELECT record FROM changes WHERE student = ? ORDER BY number"
         with self.connected() as connection:
-            lines = connection.execute(
-                "SELECT at, record FROM changes WHERE student = ? ORDER BY number", (student,)
-            )
-            return [json.loads(record) | {"at": at} for at, record in lines]
+            return [json.loads(record) for (record,) in connection.execute(ours, (student,))]
 
     def rows(self, course: Course, student: str = "") -> list[Row]:
-        """Return the rows that count, by learner, chapter, and the course's order of exercises.
+        """Return the rows that count, by learner and chapter, in the order of the exercises.
 
         student: the only learner; all if empty. Raises CourseError.
         """
-        rules = read_rules(self.out, course)
-        place = {name: number for number, name in enumerate(course.exercise_names)}
-        found = [
-            row
-            for own in self.attempts(student).values()
-            for row in counted([one.rows for one in own], rules)
-        ]
-        last = len(place)  # for exercises that the course no longer has
-        return sorted(
-            found,
-            key=lambda row: (row["student"], row["chapter"], place.get(row["exercise"], last)),
-        )
+        rules, attempts = read_rules(self.out, course), self.attempts(student)
+        return [row for about in sorted(attempts) for row in counted(attempts[about], rules)]
 
     def exported(self) -> list[Row]:
         """Return the rows in `results.jsonl`; [] if it is missing or damaged."""
@@ -202,7 +166,7 @@ class Results:
 
     def export(self, rows: Iterable[Row]) -> None:
         """Replace `results.jsonl` completely or not at all. Raises OSError."""
-        shown = ({name: told for name, told in row.items() if name != "code"} for row in rows)
+        shown = ({n: told for n, told in row.items() if n not in NOT_EXPORTED} for row in rows)
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in shown)
         write_file(self.out / RESULTS, text.encode("utf-8", "backslashreplace"))
 
@@ -212,22 +176,10 @@ def rows_of(out: Path, course: Course) -> list[Row]:
 
     Rows of chapters that the course no longer has are left out.
     """
-    rows, known = Results(out).rows(course), {chapter.name for chapter in course.chapters}
-    if not rows:
-        raise CourseError(no_results(out))
-    return [row for row in rows if row["chapter"] in known]
-
-
-def whose(one: SubmittedFiles) -> tuple[str, str, str]:
-    """Return the student, the chapter and the digest of a file."""
-    return *one.about, one.digest
+    known = {chapter.name for chapter in course.chapters}
+    return [row for row in Results(out).rows(course) if row["chapter"] in known]
 
 
 def moment() -> str:
     """Return the current time, to the second."""
     return written(now().replace(microsecond=0))
-
-
-def no_results(out: Path) -> str:
-    """Return a sentence on a folder without results."""
-    return f"{out} holds no results; `tensorgrade grade` makes them"

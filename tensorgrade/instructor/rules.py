@@ -2,14 +2,16 @@
 
 An attempt is what the graders found in one file: a row for each exercise, which never changes. A
 rule is what the instructor decided; every command reads the rules again. All functions are pure.
-They also say in sentences how a row gets its points.
+They also say in sentences how a row gets its points, and compute the grade for the term.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..course import Course, Scheme
 from ..lateness import BEST, Lateness
 from ..sources.finding import About
 from ..views.words import plural
@@ -45,11 +47,10 @@ def counted(attempts: Sequence[list[Row]], rules: Rules) -> list[Row]:
     If the best attempt counts, it is the one with the most points after its late penalty, or the
     newest of several. Of each file only the newest attempt is compared.
     """
-    options = attempts[-1:]
-    if rules.lateness.attempts == BEST:
-        last = {rows[0]["file"]: number for number, rows in enumerate(attempts)}
-        options = [attempts[number] for number in sorted(last.values())]
-    newest = attempts[-1][0]  # the course system's extension is in its row
+    options = [*{rows[0]["file"]: rows for rows in attempts}.values()]
+    if rules.lateness.attempts != BEST:
+        options = options[-1:]
+    newest = options[-1][0]  # the course system's extension is in its row
     given = rules.extensions.get(key(newest)[:2]) or newest.get("extension")
     due, more = (given["due"], {"extension": given}) if given else (None, {})
     late_by = rules.lateness.applied
@@ -97,35 +98,30 @@ def grouped(rows: Iterable[Row], *names: str) -> defaultdict[tuple, list[Row]]:
 
 
 def changes(before: Iterable[Row], now: Iterable[Row]) -> list[Row]:
-    """Return a record of each row whose points or status changed, with the cause."""
+    """Return a record of each row whose points changed, with the cause."""
     old = {key(row): row for row in before}
     both = [(old[key(row)], row) for row in now if key(row) in old]
     return [
-        {
-            **{name: row[name] for name in ("student", "chapter", "exercise")},
-            **{name: [was[name], row[name]] for name in ("points", "status")},
-            "why": why(was, row),
-        }
+        {name: row[name] for name in ("student", "chapter", "exercise")}
+        | {"points": [was["points"], row["points"]], "why": why(was, row)}
         for was, row in both
-        if (was["points"], was["status"]) != (row["points"], row["status"])
+        if was["points"] != row["points"]
     ]
 
 
 def why(was: Row, row: Row) -> str:
     """Return the cause of a change between two rows on the same exercise of a learner."""
-    if decision(was) != decision(row):
+    by_hand = [
+        one.get("override") and (one["points"], one["max_points"], one["override"]["reason"])
+        for one in (was, row)
+    ]
+    if by_hand[0] != by_hand[1]:
         return BY_HAND
     if was["file"] != row["file"]:
         return OTHER_FILE
-    if (found(was), was["status"]) != (found(row), row["status"]):
+    if found(was) != found(row):
         return AGAIN if was["graders"] == row["graders"] else OTHER_GRADERS
     return LATE
-
-
-def decision(row: Row) -> tuple | None:
-    """Return an instructor's decision on a row: the points, the maximum and the reason."""
-    override = row.get("override")
-    return override and (row["points"], row["max_points"], override["reason"])
 
 
 # --- how the points come about, in sentences -----------------------------------------------------
@@ -183,3 +179,73 @@ def late(seconds: float) -> str:
     units = {"day": 86_400, "hour": 3600, "minute": 60}
     unit = next((unit for unit, size in units.items() if seconds >= size), "minute")
     return plural(-int(-seconds // units[unit]), unit)
+
+
+# --- the grade for the term -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Term:
+    """A learner's grade for the term. shares: the percentage for each chapter that counts.
+
+    dropped: chapters that are left out as the lowest. total: in percent, rounded; None if the
+    learner is excused from everything. passed: None without a pass mark.
+    """
+
+    shares: dict[str, float]
+    dropped: tuple[str, ...]
+    total: float | None
+    passed: bool | None
+
+    def told(self) -> str:
+        """Return the term as a sentence."""
+        if self.total is None:
+            return "The term so far: excused from everything."
+        left_out = f", without {', '.join(self.dropped)}" if self.dropped else ""
+        state = {True: ": passed", False: ": not passed", None: ""}[self.passed]
+        return f"The term so far: {self.total:g} of 100{left_out}{state}."
+
+
+def terms_of(rows: Iterable[dict], course: Course) -> dict[str, Term]:
+    """Return each learner's term; none for a course without a grading scheme."""
+    if course.scheme is None:
+        return {}
+    sums = {
+        about: (total(own), total(own, "max_points"))
+        for about, own in grouped(rows, "student", "chapter").items()
+    }
+    graded = {chapter for _, chapter in sums}
+    order = [chapter.name for chapter in course.chapters if chapter.name in graded]
+    return {
+        student: term_of({c: sums.get((student, c), (0, 1)) for c in order}, course, course.scheme)
+        for student in sorted({student for student, _ in sums})
+    }
+
+
+def term_of(sums: dict[str, tuple[float, float]], course: Course, scheme: Scheme) -> Term:
+    """Return one learner's term. sums: points and maximum by chapter; 0 of 0 is excused."""
+    shares = {c: 100 * points / most for c, (points, most) in sums.items() if most}
+    counted = [chapter for chapter in shares if chapter not in scheme.bonus]
+    shown = {c: round_half_up(share, scheme.decimals) for c, share in shares.items()}
+    if not counted:
+        return Term(shown, (), None, None)
+    lowest = sorted(counted, key=lambda chapter: shares[chapter])
+    dropped = lowest[: min(scheme.drop_lowest, len(lowest) - 1)]
+    weights = {
+        c: scheme.weights.get(c, course.chapter(c).points) for c in shares if c not in dropped
+    }
+    whole = sum(weight for c, weight in weights.items() if c in counted)
+    total = sum(shares[c] * weight for c, weight in weights.items()) / whole if whole else 0.0
+    rounded = round_half_up(min(total, scheme.most or total), scheme.decimals)
+    passed = None if scheme.pass_mark is None else rounded >= scheme.pass_mark
+    return Term(shown, tuple(c for c in sums if c in dropped), rounded, passed)
+
+
+def round_half_up(number: float, decimals: int) -> float:
+    """Return a number rounded half up.
+
+    >>> round_half_up(82.25, 1), round_half_up(0.5, 0), round_half_up(100 * 0.285, 1)
+    (82.3, 1.0, 28.5)
+    """
+    unit = 10**decimals
+    return math.floor(number * unit + 0.5 + 1e-9) / unit

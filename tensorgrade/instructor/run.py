@@ -17,21 +17,19 @@ from ..attempts.verdict import Verdict
 from ..built import refuse_unbuilt
 from ..course import Course, CourseError
 from ..lateness import BEST
-from ..project import load_course
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
 from ..sources.finding import EXPECTED, About, find_submissions, named
 from ..sources.submitted_files import NOTHING, SubmittedFiles, submission_of
 from ..views.words import plural
 from .class_terminal import graders_failed, print_changes, print_notes, say, with_progress
-from .decisions import read_extensions, read_rules, read_teams, unknown_learners
+from .decisions import EXTENSIONS, OVERRIDES, read_extensions, read_rules, read_teams
 from .dependencies import digest_of
-from .results import Attempt, Results
-from .rules import Row, changes, key
+from .grader import Workers, graded
+from .results import Results
+from .rules import Row, Rules, changes, key
 from .submitted_folder import REPLACED
-from .workers import Workers, default_count, graded
 
-Attempts = Mapping[About, list[Attempt]]
 LONGEST_CODE = 6000  # characters
 
 
@@ -61,7 +59,7 @@ class Run:
 
 
 def grade_class(
-    submitted: Path, out: Path, run: Run, console: Console
+    submitted: Path, out: Path, course: Course, run: Run, console: Console
 ) -> tuple[list[Row], list[str], list[str]]:
     """Grade every ungraded submission.
 
@@ -70,51 +68,54 @@ def grade_class(
 
     Raises CourseError for impossible options, and if nothing can be graded.
     """
-    course, isolation = prepare_to_grade(submitted, out, run)
-    tests = run.setup.tests
-    extended = read_extensions(submitted, course)  # from Moodle
+    if out.resolve() == submitted.resolve():
+        raise CourseError(f"{out} holds the submissions; choose another folder as --out")
+    isolation, extended = isolation_of(course, run), read_extensions(submitted, course)
     found, notes = find(submitted, course, run)
-    refuse_unbuilt(tests, course, {one.chapter for one in found})
+    refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
     rules, results = read_rules(out, course), Results(out, writes=True)
-    results.belongs_to(course.name)
     attempts = results.attempts()
-    graders = {c.name: digest_of(tests, course, c.name) for c in course.chapters}
-    # A file that was graded before and is missing now keeps its rows.
-    had_file = {whose for whose, own in attempts.items() if not own[-1].file.startswith(NOTHING)}
+    graders = {c.name: digest_of(run.setup.tests, course, c.name) for c in course.chapters}
+    had_file = {who for who, own in attempts.items() if not own[-1][0]["file"].startswith(NOTHING)}
     found = [one for one in found if not (one.missing and one.about in had_file)]
-    failed = {  # by the last attempt at each file
-        (*whose, one.file, one.graders): any(map(graders_failed, one.rows))
-        for whose, own in attempts.items()
-        for one in own
-    }
-    keys = {one: (*one.about, one.digest, graders[one.chapter]) for one in found}
-    todo = [one for one in found if run.again or failed.get(keys[one], True)]
+    before = {one: attempts.get(one.about, []) for one in found}
+    todo = [o for o in found if run.again or not is_graded(o.digest, graders[o.chapter], before[o])]
     facts = {one: facts_on(one, extended.get(one.about)) for one in found}
-    results.expect(facts, todo, run.is_whole)
-    asked = {one.about for one in found}
-    others = attempts.keys() - asked if run.is_whole else set()
-    undated = [one for one in found if not (one.missing or one.submitted)]
-    notes += noted(
-        ("not in this run, so earlier results are kept", {student for student, _ in others}),
-        (UNDATED, {one.student for one in undated if one.chapter in course.lateness.deadlines}),
-    )
-    print_notes(console, notes)
-    before = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
-    say(console, f"{plural(len(found), 'submission')}{before}")
+    results.expect(facts, graders, run.is_whole)
+    others = attempts.keys() - {one.about for one in found} if run.is_whole else set()
+    dues = course.lateness.deadlines
+    undated = {o.student for o in found if o.chapter in dues and not (o.missing or o.submitted)}
+    print_notes(console, notes + noted((KEPT, {who for who, _ in others}), (UNDATED, undated)))
+    known = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
+    say(console, f"{plural(len(found), 'submission')}{known}")
     if rules.lateness.attempts == BEST:
-        todo += earlier_files(submitted, found, attempts, graders, course)
+        todo += earlier_files(submitted, before, graders, course)
     found_in = verdicts_on(todo, course, run, isolation, console)
+    ungraded = {*todo}
     for one, verdicts in with_progress(console, found_in, len(todo)):
-        told = {one: [row_of(verdict, one) for verdict in verdicts]}
-        results.add(course.name, graders[one.chapter], told)
-    rows, waiting = told_changes(results, course, console), results.waiting()
-    asked |= others
-    last = unknown_learners(rules, {student for student, _ in asked}) if run.is_whole else []
-    judged = asked - waiting
-    old = [row for row in rows if row["graders"] != graders.get(row["chapter"])]
-    outdated = {row["student"] for row in old if key(row)[:2] in judged}
-    last += noted((OUTDATED, outdated))
-    return rows, last, sorted({"/".join(one.about) for one in todo if one.about in waiting})
+        results.add(graders[one.chapter], {one: [row_of(verdict, one) for verdict in verdicts]})
+        ungraded.remove(one)
+    rows = told_changes(results, course, console)
+    left = {one.about for one in ungraded}
+    last = last_notes(rows, rules, graders, left) if run.is_whole else []
+    return rows, last, sorted(map("/".join, left))
+
+
+def last_notes(
+    rows: list[Row], rules: Rules, graders: Mapping[str, str], left: set[About]
+) -> list[str]:
+    """Return notes on what counts in a whole class. left: the submissions that are not graded."""
+    students = {row["student"] for row in rows} | {student for student, _ in left}
+    outdated = {
+        row["student"]
+        for row in rows
+        if row["graders"] != graders.get(row["chapter"]) and key(row)[:2] not in left
+    }
+    return noted(
+        (OUTDATED, outdated),
+        (f"{EXTENSIONS} {STRANGE}", {student for student, _ in rules.extensions} - students),
+        (f"{OVERRIDES} {STRANGE}", {student for student, *_ in rules.overrides} - students),
+    )
 
 
 def told_changes(results: Results, course: Course, console: Console) -> list[Row]:
@@ -127,9 +128,11 @@ def told_changes(results: Results, course: Course, console: Console) -> list[Row
     return rows
 
 
+KEPT = "not in this run, so earlier results are kept"
 UNDATED = (
     "unknown times, which count as on time; to set one, write timestamp.txt in the chapter's folder"
 )
+STRANGE = "names learners without results"
 OUTDATED = "files that are no longer in SUBMITTED count as earlier graders have judged them"
 
 
@@ -138,25 +141,12 @@ def noted(*about: tuple[str, set[str]]) -> list[str]:
     return [f"{note}: {named(sorted(names))}" for note, names in about if names]
 
 
-def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, str]:
-    """Return the course and the kind of isolation.
-
-    Raises CourseError for impossible options and a course with errors.
-    """
-    if run.jobs < 0:
-        raise CourseError(f"--jobs must be a number of processes or 0, not {run.jobs}")
-    if submitted.is_file():
-        then = "sort a download into a folder with `tensorgrade collect` first, and grade that"
-        raise CourseError(f"{submitted} is not a folder; {then}")
-    if not submitted.is_dir():
-        raise CourseError(f"there is no folder {submitted}")
-    if out.resolve() == submitted.resolve():
-        raise CourseError(f"{out} holds the submissions; choose another folder as --out")
-    course = load_course(run.setup.tests)
+def isolation_of(course: Course, run: Run) -> str:
+    """Return the kind of isolation. Raises CourseError for impossible options."""
     # A scheduler's workers choose their own devices.
     device = "cpu" if run.scheduler else choose_device(run.setup.device)
     is_isolated = is_locked(course.isolation, run.setup.isolation, device)
-    return course, "sandbox" if is_isolated else "none"
+    return "sandbox" if is_isolated else "none"
 
 
 def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles], list[str]]:
@@ -174,6 +164,12 @@ def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles
     return found, notes
 
 
+def is_graded(file: str, graders: str, attempts: list[list[Row]]) -> bool:
+    """Return True if these graders have graded this file, and did not fail on it."""
+    same = [rows for rows in attempts if (rows[0]["file"], rows[0]["graders"]) == (file, graders)]
+    return bool(same) and not any(map(graders_failed, same[-1]))
+
+
 def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
     """Return what each row of a submission says besides what graders find.
 
@@ -181,30 +177,29 @@ def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
     script too, it may be the one that counts.
     """
     is_notebook = one.filename.endswith(".ipynb") and not one.script
-    more: Row = {"team": one.team, "extension": extension, "notebook": is_notebook}
-    told = {name: value for name, value in more.items() if value}
-    return {"submitted": one.submitted or None} | told
+    more = (("team", one.team), ("extension", extension), ("notebook", is_notebook))
+    return {"submitted": one.submitted or None} | {name: value for name, value in more if value}
 
 
 def earlier_files(
     submitted: Path,
-    found: list[SubmittedFiles],
-    attempts: Attempts,
+    found: Mapping[SubmittedFiles, list[list[Row]]],
     graders: Mapping[str, str],
     course: Course,
 ) -> list[SubmittedFiles]:
     """Return earlier files of these learners that `collect` has kept and only old graders judged.
 
-    If the best attempt counts, today's graders must judge these files too.
+    If the best attempt counts, today's graders must judge these files too. found: the newest files,
+    with all attempts at each chapter.
     """
     old = {}
-    for one in found:
-        last = {a.file: a.graders for a in attempts.get(one.about, []) if a.file != one.digest}
+    for one, attempts in found.items():
+        last = {rows[0]["file"]: rows[0]["graders"] for rows in attempts}
         for folder in (submitted / REPLACED / one.student).glob(f"{one.chapter}-*"):
             candidates = candidates_in(files_below(folder), [one.chapter], course.limits)
             files, _ = submission_of(*one.about, candidates, course.limits)
             today = graders[one.chapter]
-            if files and last.get(files.digest, today) != today:
+            if files and last.get(files.digest, today) != today and files.digest != one.digest:
                 old[one.about, files.digest] = files
     return list(old.values())
 
@@ -222,13 +217,12 @@ def verdicts_on(
     with workers_for(len(same), course, run) as workers:
         say(console, f"{plural(workers.count, 'worker')}, isolation {isolation}")
         for first, verdicts in graded(list(same), workers, course):
-            for one in same[first] if verdicts is not None else []:
-                yield one, verdicts or []
+            yield from ((one, verdicts) for one in same[first])
 
 
 def row_of(verdict: Verdict, one: SubmittedFiles) -> Row:
     """Return a learner's row, with the code of a wrong answer without a known mistake."""
-    row = replace(verdict, student=one.student).row()
+    row = verdict.row() | {"student": one.student}
     # The text is a learner's, so it is searched and never parsed.
     definition = rf"^(?:def|class) {verdict.exercise}\b.*(?:\n(?:[ \t)\]}}#].*|))*"
     found = re.findall(definition, verdict.code, re.MULTILINE) if verdict.group else []
@@ -237,17 +231,16 @@ def row_of(verdict: Verdict, one: SubmittedFiles) -> Row:
 
 def workers_for(contents: int, course: Course, run: Run) -> Workers:
     """Return worker processes on this machine, or a scheduler's workers."""
-    if not run.scheduler:
-        return Workers(default_count(contents, run.jobs), run.setup)
-    from .cluster import ClusterWorkers
+    if run.scheduler:
+        from .cluster import ClusterWorkers
 
-    return ClusterWorkers(run.scheduler, run.setup, course)
+        return ClusterWorkers(run.scheduler, run.setup, course)
+    return Workers(contents, run.jobs, run.setup)
 
 
 def by_content(todo: list[SubmittedFiles]) -> dict[SubmittedFiles, list[SubmittedFiles]]:
     """Return the first submission of each content, with all submissions of that content."""
-    groups: dict[tuple[str, str, str], list[SubmittedFiles]] = defaultdict(list)
+    groups: dict[SubmittedFiles, list[SubmittedFiles]] = defaultdict(list)
     for one in todo:
-        kind = one.filename.rsplit(".", 1)[-1]
-        groups[one.chapter, kind, one.digest].append(one)
+        groups[replace(one, student="", submitted="", team="")].append(one)
     return {group[0]: group for group in groups.values()}

@@ -28,8 +28,8 @@ OURS = (TEAMS, "extensions.csv", "collected.csv")  # other files there that we r
 PEOPLE = "people.csv"  # next to SUBMITTED
 COURSES_OWN = ("course_config.py", "exercises/course.json", "course.json")
 EXPECTED = (
-    "Give the folder that holds a folder for each learner, with "
-    "<student>/<chapter>/<chapter>.py or .ipynb"
+    "Give the folder that holds a folder for each learner, with <student>/<chapter>/<chapter>.py "
+    "or .ipynb; `tensorgrade collect` makes it from a download"
 )
 MOST_TOLD = 20  # notes on misplaced files; further ones are only counted
 
@@ -94,7 +94,8 @@ def find_submissions(
         paths = sorted(path for path in submitted.iterdir() if path.name[0] != ".")
         folders = {path for path in paths if path.is_dir()}
     except OSError as error:
-        raise CourseError(f"{submitted} cannot be read: {error.strerror}") from None
+        why = f"{submitted} cannot be read: {error.strerror}. {EXPECTED}"
+        raise CourseError(why) from None
     outside = [shown(p.name) for p in paths if p not in folders and p.name not in OURS]
     learners = [learner_in(path, course, rescue) for path in paths if path in folders]
     listed, here = {escaped(name) for name in roster}, {learner.name for learner in learners}
