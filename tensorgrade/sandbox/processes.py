@@ -152,9 +152,8 @@ class Child:
         """End the process. If another process has forked it, that one ends what it has started."""
         self.stream.close()
         if self.handle >= 0:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, ChildProcessError):
                 signal.pidfd_send_signal(self.handle, signal.SIGKILL)
-            with suppress(ChildProcessError):
                 let_go(self.pid)
             os.close(self.handle)
             self.handle = -1
@@ -279,7 +278,7 @@ class ReusedProcess(Child):
             with socket.create_server(("127.0.0.1", 0)) as door:
                 serve = f"from tensorgrade.runner.serve import main; main({door.getsockname()[1]})"
                 process = subprocess.Popen(
-                    [sys.executable, "-I", "-c", serve], env=os.environ | ON_CPU, **NOWHERE
+                    [sys.executable, "-P", "-c", serve], env=os.environ | ON_CPU, **NOWHERE
                 )
                 door.settimeout(LONGEST_START)
                 self.stream, _ = door.accept()
