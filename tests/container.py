@@ -17,8 +17,18 @@ from pathlib import Path
 
 import psutil
 
-from tensorgrade.sandbox.calls import ALLOW, EQUAL, FAIL, LOAD, NUMBER, RETURN, answer, instruction
-from tensorgrade.sandbox.lockdown import filter_calls, prctl
+from tensorgrade.sandbox.lockdown import (
+    ALLOW,
+    EQUAL,
+    FAIL,
+    LOAD,
+    NUMBER,
+    RETURN,
+    answer,
+    call,
+    filter_calls,
+    instruction,
+)
 
 ROOT = Path(__file__).parents[1]
 # Numbers of the capabilities that Docker leaves (<linux/capability.h>): CHOWN, DAC_OVERRIDE,
@@ -41,7 +51,7 @@ def main(landlock: str, *command: str) -> None:
     for folder in closed_folders():
         open_up(folder)
     for number in set(range(MOST_CAPABILITIES)) - LEFT:
-        prctl(DROP_BOUNDING, number)
+        call("prctl", DROP_BOUNDING, number, 0, 0, 0)
     code = instruction(LOAD, NUMBER)
     for number in REFUSED:
         code += answer(EQUAL, number, FAIL | errno.EPERM)

@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -98,15 +98,15 @@ def audits(targets: list[str], wishes: dict[str, Any], trust: bool = False) -> I
     """
     every = [asked_for(target) for target in targets]
     torch.set_num_threads(1)  # several are slower for small tensors
-    with nullcontext() if trust else sandbox(every) as server:
+    with nullcontext() if trust else closing(sandbox(every)) as server:
         for asked in every:
             yield audit_of_file(asked, wishes, server)
 
 
 def sandbox(every: list[Asked]) -> ForkServer:
-    """Start a fork server whose children can read these files. Raises CourseError.
+    """Start a fork server whose children can read these files.
 
-    Raises NotIsolated if these are more than the code may read, such as a course's hidden files.
+    Raises CourseError if these are more than the code may read, such as a course's hidden files.
     """
     try:
         private = private_paths(find_project().graders)

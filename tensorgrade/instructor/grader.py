@@ -63,7 +63,7 @@ class Grader:
     def start(self) -> None:
         """Prepare for the first submission.
 
-        Raises NotIsolated, NotStarted, or CourseError if not even a right answer can be graded.
+        Raises CourseError, also if there is no sandbox or not even a right answer can be graded.
         """
         self.maker.warm_up()
         if not self.canary():

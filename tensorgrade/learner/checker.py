@@ -29,7 +29,6 @@ class Checker:
         limits = self.maker.course.limits
         limits = replace(limits, load_seconds=PATIENCE, case_seconds=PATIENCE)
         self.course = self.maker.course = replace(self.maker.course, limits=limits)
-        _ = self.maker.unlocked  # starts before this process has threads: they make forks unsafe
         self.saved: dict[str, tuple[int, int] | None] = {}  # by chapter: the file last checked
         self.left_out: dict[str, list[str]] = {}  # by chapter: notes on code that cannot run
 

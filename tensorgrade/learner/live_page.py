@@ -45,7 +45,7 @@ def read_live(tests: Path, folder: Path, show: bool) -> None:
     pages: dict[str, str] = {}
     results, server = Results(), None
     try:
-        with Checker(tests, folder) as checker:  # before the server's threads: it forks
+        with Checker(tests, folder) as checker:
             for version in count(1):
                 results |= checker.check_changed()
                 page = lessons_page(checker.course, tests.parent, results, folder, version)

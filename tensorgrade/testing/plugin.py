@@ -24,8 +24,6 @@ from ..course import Chapter, Check, Course, CourseError
 from ..history import remember
 from ..judging.diagnosis import Wrong
 from ..project import load_course
-from ..sandbox.holes import NotIsolated
-from ..sandbox.processes import NotStarted
 from ..views.note import Note
 from ..views.summary import print_nothing_found, print_summary
 
@@ -187,7 +185,7 @@ class CheckItem(pytest.Item):
             self.attempt = attempt_in(self.config, maker, chapter.name)
         except NoDevice as error:
             pytest.skip(str(error))
-        except (NotIsolated, NotStarted) as error:
+        except CourseError as error:  # such as no sandbox
             pytest.exit(str(error), returncode=2)
         known = self.config.stash[RESULTS].setdefault(folder, {})
         if self.exercise not in known:

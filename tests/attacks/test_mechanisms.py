@@ -91,22 +91,20 @@ def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("own")
     started = []
 
+    class Contained(ForkServer):
+        def start(self) -> None:
+            self.command = [*own_view(folder), *self.command]
+            super().start()
+
     @cache
     def start(*off: str) -> ForkServer:
-        lines = [
-            "import importlib",
-            "lock = importlib.import_module('tensorgrade.sandbox.lockdown')",
-        ]
-        lines += [f"lock.{MECHANISMS[one]} = lambda *_: None" for one in off]
-        setup, run = processes.START.rsplit("\n", 2)[:2]
-        command = processes.engine_command
+        lines = [f"lock.{MECHANISMS[one]} = lambda *_: None" for one in off]
+        *setup, run = processes.START.splitlines()
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(processes, "START", "\n".join([setup, *lines, run]))
-            patched.setattr(
-                processes, "engine_command", lambda *told: [*own_view(folder), *command(*told)]
-            )
-            patched.setitem(processes.IN_SANDBOX, "TMPDIR", str(folder))
-            started.append(ForkServer(Limits(load_seconds=5)))
+            change = ["import tensorgrade.sandbox.lockdown as lock", *lines]
+            patched.setattr(processes, "START", "\n".join([*setup, *change, run]))
+            patched.setitem(processes.ON_CPU, "TMPDIR", str(folder))
+            started.append(Contained(Limits(load_seconds=5)))
         return started[-1]
 
     start.folder = folder
@@ -143,7 +141,7 @@ def test_every_mechanism_alone_stops_an_attack():
 
 def test_a_signal_to_the_own_group_reaches_nobody_else():
     """Not even without a sandbox."""
-    with ForkServer(Limits(load_seconds=3), locked=False) as server:
+    with closing(ForkServer(Limits(load_seconds=3), locked=False)) as server:
         achieved(server, "import os\nos.kill(0, 9)\n")
         with suppress(subprocess.TimeoutExpired):  # it still runs
             server.process.wait(3)

@@ -1,6 +1,7 @@
 """A learner's text is read where learners' code runs, and may do what it likes there."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 
 import nbformat
@@ -21,7 +22,7 @@ ANSWER = "def softmax(x):\n    return x.softmax(-1)"
 
 @pytest.fixture(scope="module")
 def warm():
-    with ForkServer(LIMITS, locked=False) as server:
+    with closing(ForkServer(LIMITS, locked=False)) as server:
         yield server
 
 
@@ -70,7 +71,7 @@ def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said)
     change = f"import os, time, tensorgrade.runner.reading as r; r.extract = lambda *a: {how}"
     *before, run = processes.START.splitlines()
     monkeypatch.setattr(processes, "START", "\n".join([*before, change, run]))
-    with ForkServer(SHORT, locked=False) as warm:
+    with closing(ForkServer(SHORT, locked=False)) as warm:
         both, source = loaded(warm, submitted_files(notebook(ANSWER), ANSWER.encode()), SHORT)
         assert both.names == ("softmax",) and source.filename == "ch.py"
         with pytest.raises(Unreadable, match=said):

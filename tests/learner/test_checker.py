@@ -5,6 +5,7 @@ import pytest
 from tensorgrade.attempts.results import State, first_failure, state_of
 from tensorgrade.learner import checker as checker_module
 from tensorgrade.learner.checker import Checker
+from tensorgrade.sandbox.processes import ReusedProcess
 
 CHAPTER = "ch1_simplified_attention"
 BUG = "bug_simplified_self_attention"
@@ -30,7 +31,7 @@ def test_given_code_is_to_do_however_busy_the_machine_is(project, tmp_path, monk
 
 def test_without_fork_loops_and_exits_cost_only_themselves(project, tmp_path, monkeypatch):
     """As on Windows and macOS: learner code runs in one process that is kept."""
-    monkeypatch.setattr("tensorgrade.sandbox.processes.CAN_FORK", False)
+    monkeypatch.setattr("tensorgrade.attempts.maker.own_server", ReusedProcess)
     monkeypatch.setattr(checker_module, "PATIENCE", 1.0)
     stub = (project.exercises / f"{CHAPTER}.py").read_text(encoding="utf-8")
     deaf = "import signal, time; signal.signal(signal.SIGALRM, signal.SIG_IGN); time.sleep(600)"

@@ -41,7 +41,7 @@ LIMITS = Limits()
 @pytest.fixture(scope="module", params=[pytest.param(True, marks=needs("the sandbox")), False])
 def server(request):
     """In the sandbox, and without it."""
-    with ForkServer(LIMITS, request.param) as made:
+    with closing(ForkServer(LIMITS, request.param)) as made:
         yield made
 
 
@@ -82,11 +82,11 @@ def test_a_gpu_is_seen_only_if_it_is_used_and_takes_the_bound_on_memory_away(ser
 import os, resource
 if os.environ["CUDA_VISIBLE_DEVICES"] == "1":
     def seen(): pass
-if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+if resource.getrlimit(resource.RLIMIT_AS)[0] >= 1 << 60:
     def unbounded(): pass
 """
     assert loaded(server, text).names == ()
-    with ForkServer(LIMITS, locked=False, device="cuda") as on_gpu:
+    with closing(ForkServer(LIMITS, locked=False, device="cuda")) as on_gpu:
         assert set(loaded(on_gpu, text).names) == {"seen", "unbounded"}
 
 
@@ -139,14 +139,12 @@ def test_hundreds_of_children_leave_nothing_behind(server):
     assert memory - before[1] < MEGABYTE and servers_memory - before[3] < MEGABYTE
 
 
-def test_a_server_that_cannot_start_says_why_in_one_line(monkeypatch):
-    start = "import sys; sys.stderr.write('much\\n'); raise OSError('the disk is full')"
+def test_a_server_that_cannot_start_prints_the_reason(monkeypatch, capfd):
+    start = "raise OSError('the disk is full')"
     monkeypatch.setattr(processes, "START", start)
-    with pytest.raises(NotStarted, match=r"did not start: the disk is full$"):
+    with pytest.raises(NotStarted, match="did not start"):
         ForkServer(LIMITS)
-    monkeypatch.setattr(processes, "START", "")
-    with pytest.raises(NotStarted, match="did not start: no reason was given"):
-        ForkServer(LIMITS)
+    assert "the disk is full" in capfd.readouterr().err
 
 
 @pytest.mark.slow
@@ -238,13 +236,3 @@ def test_a_child_that_stops_is_given_up_in_time(does):
     if does == "sends slowly":
         thread.join()
     theirs.close()
-
-
-def test_a_budget_takes_no_reply_after_one_that_does_not_fit():
-    budget = Budget(reply_bytes=10)
-    budget.take(6)
-    assert not budget.is_over
-    for size in (5, 1):
-        with pytest.raises(Ended):
-            budget.take(size)
-        assert budget.is_over
