@@ -39,7 +39,7 @@ def cases(draw):
         case("values/equal rows", *normed(2, 5, 6, change=with_an_equal_row)),
         case("values/float32", *normed(3, 6, dtype="float32"), dtype=torch.float32),
         case("spread/tiny", *normed(b, d, factor=1e-3)),
-        case("eps/0.5", *normed(b, d, factor=0.1, eps=0.5)),
+        case("eps/0.5", *normed(b, d, factor=1.0, eps=0.5)),
         case("eps/0.01", *normed(3, 5, factor=0.1, eps=1e-2)),
         case("eps/equal numbers", *normed(2, 4, change=torch.ones_like)),
         case("gradients/drawn", *normed(b, d, factor=0.1, gradient=normal(b, d))),

@@ -110,8 +110,9 @@ class Made:
 def line_of_mistakes(answer: Answer) -> int | None:
     """Return the line of the recognized mistakes; None if it is not certain.
 
-    That is the line that makes the same attribute in `__init__`, or that computes the same wrong
-    value as the solution with the mistakes, or else the only line with the same code.
+    That is the line that makes the same attribute in `__init__` as the dearest one, or that
+    computes the same wrong value as the solution with the mistakes, or else the only line with the
+    same code.
     """
     side, names = answer.attempt.side.public, mistakes(answer)
     solution = answer.attempt.side.solution
@@ -121,7 +122,8 @@ def line_of_mistakes(answer: Answer) -> int | None:
         return None
     entries = telling_cases(answer, names, side)
     made = solution_with(answer, solution, names, entries)
-    if line := line_making_the_same(answer, made):
+    dearest = made if len(names) == 1 else solution_with(answer, solution, names[:1], [])
+    if line := line_making_the_same(answer, dearest):
         return line
     if not answer.right_versions:  # a wrong earlier exercise makes values of public cases wrong too
         both = zip(stages_on(answer, entries), made.seen, strict=True)

@@ -158,10 +158,10 @@ def lines_up(error: CaughtError) -> str:
     ]
     if len(fitting) != 1:
         return ""
-    few, _ = fitting[0]
+    ((few, many),) = fitting
     return (
-        f"torch compares shapes from the right: does `{few}` need one more dimension at its end, "
-        "of size 1?"
+        f"torch compares shapes from the right, so `{few}` meets the last dimension of `{many}`: "
+        "does it need one more dimension at its end?"
     )
 
 
