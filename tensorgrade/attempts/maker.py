@@ -94,7 +94,7 @@ class AttemptMaker:
     def lab(self, chapter: str) -> Lab:
         """Return a lab with the sandbox for hidden cases, and without one for public ones.
 
-        Raises NotIsolated or NotStarted.
+        Raises CourseError or NotStarted.
         """
         if self.side(chapter).references.hidden:
             return Lab(self.warm_up(), self.course.limits, self.device)
@@ -110,7 +110,7 @@ class AttemptMaker:
     def warm_up(self) -> ForkServer:
         """Return the fork server; start it if necessary, and try if its sandbox holds.
 
-        Raises NotIsolated or NotStarted.
+        Raises CourseError or NotStarted.
         """
         if self.warm is None:
             locked = is_locked(self.course.isolation, self.setup.isolation, self.device)

@@ -138,13 +138,15 @@ class Child:
             return self.exactly(length, deadline)
 
     def exactly(self, count: int, deadline: float) -> bytes:
-        """Return exactly this many bytes before the deadline, however slowly they arrive."""
+        """Return exactly this many bytes, or raise TimedOut after the deadline."""
         found = bytearray()
         while len(found) < count:
             piece = self.stream.recv(min(count - len(found), 1 << 20))
             if not piece:
                 raise Ended
             found += piece
+            if len(found) < count and time.monotonic() > deadline:  # however slowly they arrive
+                raise TimedOut
             self.stream.settimeout(max(deadline - time.monotonic(), SHORTEST_WAIT))
         return bytes(found)
 
