@@ -21,6 +21,8 @@ COURSE = ("graders", "solutions", "course_config.py")
 ENGINE = ("attempts", "judging", "recognition", "runner")
 # Names of the proofs, each with its command.
 PROOFS = {
+    "floors": [sys.executable, "-m", "tests.floors"],
+    "known mistakes": ["tensorgrade", "prove"],
     "proofs among the tests": [
         "pytest",
         "tests",
@@ -31,8 +33,6 @@ PROOFS = {
         "--timeout",
         "7200",
     ],
-    "floors": [sys.executable, "-m", "tests.floors"],
-    "known mistakes": ["tensorgrade", "prove"],
 }
 
 
