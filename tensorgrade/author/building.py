@@ -311,8 +311,7 @@ def without_facts(one: Fingerprint) -> Fingerprint:
 def read_pairs(path: Path, singles: list[Fingerprint]) -> tuple[set[str], list[Fingerprint]]:
     """Return the names of the single mistakes that were combined, and their pairs.
 
-    Both are empty if nothing is stored, or if it is damaged, or if one of these mistakes gives
-    other results now, or is gone.
+    Both are empty if the file is missing or damaged, or if one of these mistakes has changed.
     """
     try:
         stored = read_prints(json.loads(lzma.decompress(path.read_bytes())))
