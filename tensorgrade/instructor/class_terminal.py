@@ -15,7 +15,7 @@ from ..exchange.text import printable, short
 from ..views.words import plural
 from .rules import OTHER_FILE, grouped, total
 
-MOST_LISTED = 12
+MOST_LISTED, LONGEST_NOTE = 12, 300  # lines; characters: two lines of a wide terminal
 STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
 Rows = list[dict]
 
@@ -28,7 +28,7 @@ def say(console: Console, *lines: str) -> None:
 
 def print_notes(console: Console, notes: list[str]) -> None:
     """Print notes for the instructor."""
-    say(console, *(f"note: {printable(note)}" for note in notes))
+    say(console, *(f"note: {printable(short(note, LONGEST_NOTE))}" for note in notes))
 
 
 def with_progress(console: Console, graded: Iterable[Any], total: int) -> Iterable[Any]:
