@@ -72,8 +72,9 @@ docs: .venv/ready
 
 # uv takes seconds, pip a minute or two. uv does not read pip's settings, so pip is asked if uv fails.
 # uv looks through all indexes: torch's has some other packages too, in few versions.
-# The lock names every package, so nothing has to be resolved. What learner code may import is compiled
-# now, because it cannot write bytecode in the sandbox; some of torch's files are for newer Pythons.
+# The lock names every package, so nothing has to be resolved, and two processes of pip, which uses one core,
+# share them: those at the end, torch's among them, take longest and come first. What learner code may import
+# is compiled now, because it cannot write bytecode in the sandbox; some of torch's files are for newer Pythons.
 COMPILED := .venv/lib/*/site-packages/torch .venv/lib/*/site-packages/numpy
 NEVER_IMPORTED := /(_inductor|distributed|testing|onnx|ao)/
 INDEX := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
@@ -82,13 +83,13 @@ UV := uv pip install --quiet --no-deps --python $(BIN)/python \
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-compile $(INDEX)
 define install
 	@{ command -v uv >/dev/null && { $(UV) $(1) || { echo "uv failed, now with pip"; false; }; } } \
-	    || $(PIP) $(1)
+	    || $(2)
 endef
 
 .venv/ready: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(call install,-r requirements.lock)
-	$(call install,--no-build-isolation -e .)
+	$(call install,-r requirements.lock,sort -r requirements.lock | xargs -P 2 -n 64 $(PIP))
+	$(call install,--no-build-isolation -e .,$(PIP) --no-build-isolation -e .)
 	@$(BIN)/python -m compileall -qq -j 0 -x '$(NEVER_IMPORTED)' $(COMPILED) || true
 	@touch $@
 
