@@ -46,11 +46,10 @@ def wrong_shape(what: str, actual: torch.Tensor, expected: torch.Tensor) -> str:
     if not actual.dim():
         return f"{what} is a single number; a tensor of shape {asked} is expected"
     axis, off = "", abs(actual.dim() - expected.dim())
-    if differs_in_ones(actual, expected) and actual.dim() < expected.dim():
-        axis = "; a dimension of size 1 is missing"
-    elif differs_in_ones(actual, expected):
+    if differs_in_ones(actual, expected):
         one = "is one dimension" if off == 1 else f"are {off} dimensions"
-        axis = f"; there {one} of size 1 too many"
+        lost = actual.dim() < expected.dim()
+        axis = "; a dimension of size 1 is missing" if lost else f"; there {one} of size 1 too many"
     return f"{what} has shape {spoken_shape(actual.shape)}; {asked} is expected{axis}"
 
 

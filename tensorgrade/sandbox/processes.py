@@ -213,7 +213,7 @@ class ForkServer:
             ready = self.control.recv(100)
         if not ready:
             self.close()
-            raise OSError("it ended, and what it prints may say why")
+            raise OSError("it ended; its output above may say why")
 
     @not_started()
     def fork(self, budget: Budget | None = None, program: str = "") -> Child:

@@ -236,3 +236,13 @@ def test_a_child_that_stops_is_given_up_in_time(does):
     if does == "sends slowly":
         thread.join()
     theirs.close()
+
+
+def test_a_budget_takes_no_reply_after_one_that_does_not_fit():
+    budget = Budget(bytes_left=10)
+    budget.take(6)
+    assert not budget.is_over
+    for size in (5, 1):
+        with pytest.raises(Ended):
+            budget.take(size)
+        assert budget.is_over
