@@ -64,18 +64,31 @@ class Attempt:
             return Looked(reason=str(error), source=self.handed.text)
 
     @cached_property
+    def started(self) -> tuple[Program, Loaded]:
+        """The file's program, and the result of loading it.
+
+        If loading all of it times out or ends the process, the program has only its definitions.
+        """
+        if self.of:  # it runs in a process of its own
+            return replace(self.of.program), self.of.loaded
+        program = replace(self.handed, source=self.facts.source)
+        if self.facts.reason:
+            return program, Loaded(Outcome.UNREADABLE, reason=self.facts.reason)
+        loaded = self.lab.load(program)
+        if loaded.status in (Outcome.TIMEOUT, Outcome.KILLED):
+            program = replace(program, definitions_only=True)
+            loaded = self.lab.load(program)
+        return program, loaded
+
+    @property
     def program(self) -> Program:
         """The file as it runs before any of its names are decided."""
-        return replace(self.handed, source=self.facts.source)
+        return self.started[0]
 
     @cached_property
     def loaded(self) -> Loaded:
         """The result of loading the file; its errors have the line numbers of that file."""
-        if self.of:
-            return self.of.loaded
-        if self.facts.reason:
-            return Loaded(Outcome.UNREADABLE, reason=self.facts.reason)
-        loaded = self.lab.load(self.program)
+        _, loaded = self.started
         problems = [
             replace(one, error=self.submitted.with_source_line(one.error))
             for one in loaded.problems
@@ -89,6 +102,18 @@ class Attempt:
                 return one
         self.programs.append(replace(self.program, assigned=names, alone=alone))
         return self.programs[-1]
+
+    @property
+    def warned(self) -> list[str]:
+        """Warnings about the learner's own lines, one sentence each.
+
+        Those of a find-the-bug exercise, which runs alone, are left out: one may tell its bug.
+        """
+        answers = (one for one in self.answers.values() if not one.program.alone)
+        seen = chain.from_iterable(one.seen for one in answers)
+        told = chain(self.loaded.warned, *(one.observed.warned for one in seen))
+        places = ((self.source.place(line), text) for line, text in dict.fromkeys(told))
+        return [f"A warning at {place}: {text}." for place, text in places]
 
     @property
     def public(self) -> References | None:

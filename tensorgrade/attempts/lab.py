@@ -27,7 +27,6 @@ from ..exchange.observation import (
     read_looked,
     read_observation,
     read_tries,
-    read_warned,
 )
 from ..runner.names import Assignment
 from ..runner.serve import SPENT, WAITED, Session, answer
@@ -119,10 +118,8 @@ class Lab:
     """The place where the programs of one submission run. They share its seconds and bytes.
 
     server: forks the processes; None runs everything in this process. own: True if the code is the
-    caller's own. Then an exercise that is not begun runs few cases, and warnings are noted.
-    definitions_only: True if only the file's definitions were loaded, because loading all of it
-    timed out or ended the process. warned: warnings about the learner's own lines, one sentence
-    each; empty if they are not recorded.
+    caller's own. Then programs have no common limit, and an exercise that is not begun runs few
+    cases.
     """
 
     def __init__(
@@ -131,10 +128,8 @@ class Lab:
         self.server, self.limits, self.device = server, limits, device
         self.own = own or server is None
         self.longest = PATIENCE * limits.case_seconds  # by the clock, for one case
-        most = (limits.handin_seconds, limits.all_replies_bytes) if server else ()
+        most = () if self.own else (limits.handin_seconds, limits.all_replies_bytes)
         self.budget = Budget(*most)
-        self.definitions_only = False
-        self.warned: list[str] = []
         self.unused: Channel | None = None  # it has looked at files, and can still load a program
         self.running: dict[Program, Channel] = {}
 
@@ -190,25 +185,14 @@ class Lab:
         raise Unreadable(reason)
 
     def load(self, program: Program) -> Loaded:
-        """Load a program. If it times out or ends the process, load only its definitions."""
-        loaded = self.try_to_load(program)
-        if loaded.status in (Outcome.TIMEOUT, Outcome.KILLED) and not self.definitions_only:
-            self.definitions_only = True
-            loaded = self.try_to_load(program)
-        return loaded
-
-    def try_to_load(self, program: Program) -> Loaded:
         """Load a program in a fresh process, and return the result or how that failed."""
         self.end(program)
         channel, limits = self.opened(), self.limits
-        whole = replace(program, definitions_only=self.definitions_only)
         bounds = (limits.case_seconds, self.longest, limits.reply_bytes)
-        asked: dict = {"do": "run", "program": asdict(whole), "device": self.device}
+        asked: dict = {"do": "run", "program": asdict(program), "device": self.device}
         asked["limits"] = bounds if self.server else (0, 0, inf)
         try:
-            reply = channel.ask(asked, {}, limits.load_seconds)
-            loaded = read_loaded(reply)
-            self.note_warnings(program, reply)
+            loaded = read_loaded(channel.ask(asked, {}, limits.load_seconds))
         except (TimedOut, Ended, BadMessage) as end:
             channel.close()
             return Loaded(how_it_ended(end))
@@ -247,9 +231,7 @@ class Lab:
     def run_one(self, program: Program, channel: Channel, case: Case) -> Observation:
         """Return the observation of one case."""
         try:
-            reply = channel.run(case, self.longest)
-            seen = read_observation(reply, case.request["id"])
-            self.note_warnings(program, reply)
+            seen = read_observation(channel.run(case, self.longest), case.request["id"])
         except OutOfMemory:
             return replace(self.without_result(Outcome.KILLED), error=CaughtError("MemoryError"))
         except (TimedOut, Ended, BadMessage) as end:
@@ -260,15 +242,6 @@ class Lab:
         # Processor time is the code's own, but a wait may be the machine's.
         self.budget.lost |= error.text == WAITED
         return self.without_result(Outcome.TIMEOUT, True, error)
-
-    def note_warnings(self, program: Program, reply: Reply) -> None:
-        """Add a sentence for each new warning in a reply to `warned`. Raises BadMessage.
-
-        Those of a find-the-bug exercise, which runs alone, are left out: one may tell its bug.
-        """
-        for line, text in read_warned(reply) if self.own and not program.alone else ():
-            sentence = f"A warning at {program.text.place(line)}: {text}."
-            self.warned += [sentence] if sentence not in self.warned else []
 
     def tried_names(
         self, program: Program, case: Case, names: Sequence[Assignment]

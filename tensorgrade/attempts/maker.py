@@ -96,8 +96,12 @@ class AttemptMaker:
 
         Raises CourseError or NotStarted.
         """
-        if self.side(chapter).references.hidden:
-            return Lab(self.warm_up(), self.course.limits, self.device)
+        hidden = self.side(chapter).references.hidden
+        return Lab(self.warm_up(), self.course.limits, self.device) if hidden else self.own_lab
+
+    @cached_property
+    def own_lab(self) -> Lab:
+        """The lab for a learner's own code: one process runs all chapters. Raises NotStarted."""
         # A fork of a process that has looked for a GPU cannot use it.
         here = self.setup.here or self.device != "cpu"
         return Lab(None if here else self.unlocked, self.course.limits, self.device, own=True)
@@ -105,7 +109,8 @@ class AttemptMaker:
     @cached_property
     def unlocked(self) -> Any:
         """The server for a learner's own code. Raises NotStarted."""
-        return own_server(self.course.limits)
+        limits, chapters = self.course.limits, len(self.course.chapters)
+        return own_server(replace(limits, processor_seconds=chapters * limits.processor_seconds))
 
     def warm_up(self) -> ForkServer:
         """Return the fork server; start it if necessary, and try if its sandbox holds.

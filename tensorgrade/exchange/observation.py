@@ -118,6 +118,7 @@ class Loaded(Tidy):
     calls: the file's own names that an exercise's code refers to, directly or indirectly.
     outside: by definition, the names of values that it reads but the file creates outside of it.
     parameters: (name, kind) of the parameters of a definition, by its name in the stub.
+    warned: (line, text) of the warnings about the file's own lines.
     All are claims of the learner's process.
     """
 
@@ -128,6 +129,7 @@ class Loaded(Tidy):
     calls: dict[str, tuple[str, ...]] = field(default_factory=dict)
     outside: dict[str, tuple[str, ...]] = field(default_factory=dict)
     parameters: dict[str, tuple[tuple[str, Kind], ...]] = field(default_factory=dict)
+    warned: Warned = ()
 
     def failure_of(self, name: str) -> CaughtError | None:
         """Return the error in a name's definition; None if it did not fail or does not exist.
@@ -179,6 +181,7 @@ class Observation:
     tensors: results and gradients by name. values: by name, each result that is not a tensor, as
     its `type` and a tree under `json`. facts: further observations by the name of a result or a
     topic, which are claims of the learner's process. error: the error raised, if any.
+    warned: (line, text) of the warnings about the learner's own lines.
     """
 
     status: Outcome = Outcome.ANSWERED
@@ -186,6 +189,7 @@ class Observation:
     values: dict[str, dict] = field(default_factory=dict)
     facts: dict[str, dict] = field(default_factory=dict)
     error: CaughtError | None = None
+    warned: Warned = ()
 
     def value(self, name: str) -> Tree:
         """Return the result under a name, as a tree to be judged; None if there is none."""
@@ -227,6 +231,7 @@ class Sent:
     values: dict[str, dict[str, Any]]
     facts: dict[str, dict[str, Any]]
     error: CaughtError | None
+    warned: Warned = ()
 
     def observed(self, tensors: dict[str, torch.Tensor]) -> Observation:
         """Return the observation with these tensors. Raises BadMessage."""
@@ -240,7 +245,8 @@ class Sent:
             for name, value in self.values.items()
         }
         named = {printable(name): tensor for name, tensor in tensors.items()}
-        return Observation(Outcome.ANSWERED, named, values, tidy(self.facts), self.error)
+        told = tidy(self.facts), self.error, tidy(self.warned)
+        return Observation(Outcome.ANSWERED, named, values, *told)
 
 
 Tries = Annotated[tuple[Sent, ...], Meta(max_length=MOST_TRIES)]
@@ -285,15 +291,11 @@ def read_looked(reply: Reply) -> Looked:
     return replace(looked, source=shown, reason=printable(looked.reason))
 
 
-def read_warned(reply: Reply) -> Warned:
-    """Return (line, text) of the warnings about the learner's own lines. Raises BadMessage."""
-    return tuple((line, printable(text)) for line, text in decoded(reply[0].get("warned"), Warned))
-
-
 def read_loaded(reply: Reply) -> Loaded:
     """Return the result of loading a file. Raises BadMessage."""
     loaded = decoded(reply[0].get("loaded"), Loaded)
-    return replace(loaded, status=Outcome.LOADED, reason="")
+    warned = decoded(reply[0].get("warned"), Warned)
+    return replace(loaded, status=Outcome.LOADED, reason="", warned=warned)
 
 
 def strings(values: list) -> list[str]:

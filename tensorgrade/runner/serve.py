@@ -89,12 +89,13 @@ class Session:
     """A program that is loaded.
 
     limits: the seconds of processor time that a case may take, those by the clock, and the bytes of
-        a tensor in a reply.
+        a tensor in a reply. modules: those that loading it made importable, by name.
     """
 
     runner: CaseRunner
     source: Source
     limits: tuple[float, float, float]
+    modules: tuple[str, ...]
 
 
 def answer(
@@ -110,6 +111,8 @@ def answer(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if "program" in asked:
+            for name in session.modules if session else ():  # the next program must not find them
+                sys.modules.pop(name, None)
             session, told = load(asked)
             reply: Reply = {"loaded": told}, {}
         elif session is None:
@@ -191,7 +194,8 @@ def load(asked: dict) -> tuple[Session, dict]:
     runner = CaseRunner(module, given, asked["device"], program["parameters"], assigned)
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     told["parameters"] = runner.own_parameters()
-    return Session(runner, source, asked["limits"]), told
+    modules = (program["chapter"], *program["given"])
+    return Session(runner, source, asked["limits"], modules), told
 
 
 def accepting_own_names(stand_in: Any, own: object, assigned: Mapping[str, str]) -> Any:

@@ -87,8 +87,8 @@ def left_out(attempt: Attempt) -> list[str]:
     endless = f"{left} it does not finish or ends Python: the code outside of functions and classes"
     told = [f"{left} it fails: {raised(error, attempt.source.place)}" for error in failed]
     passed_by = attempt.lab.server is not None and bool(BREAKPOINT.search(attempt.source.text))
-    warned = [f"{file}: {said}" for said in attempt.lab.warned[:MOST_WARNINGS]]
-    return [endless] * attempt.lab.definitions_only + told + [NO_STOP] * passed_by + warned
+    warned = [f"{file}: {said}" for said in attempt.warned[:MOST_WARNINGS]]
+    return [endless] * attempt.program.definitions_only + told + [NO_STOP] * passed_by + warned
 
 
 def console_on(terminal: TerminalReporter) -> Console:

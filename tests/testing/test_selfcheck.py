@@ -194,12 +194,16 @@ def test_without_a_cuda_device_it_says_so():
 def test_warnings_and_failing_imports_beside_the_exercises_are_short(tmp_path):
     turned = ("queries @ keys.transpose(-2, -1)", "queries @ keys.T")
     path = answers(tmp_path, CH2, turned) / f"{CH2}.py"
-    path.write_text("import no_such_package\n" + path.read_text(encoding="utf-8"), "utf-8")
-    done = run_pytest(f"exercises/{CH2}.py", "--attempt", tmp_path)
+    # In grading a chapter's file is alone, so here it must not find the one that ran before it.
+    begun = f"import no_such_package\nimport {CH1}\n"
+    path.write_text(begun + path.read_text(encoding="utf-8"), "utf-8")
+    answers(tmp_path, CH1)
+    done = run_pytest(f"exercises/{CH1}.py", f"exercises/{CH2}.py", "--attempt", tmp_path)
     lines = [line for line in done.stdout.splitlines() if "A warning at " in line]
     assert len(lines) == 1 and "line " in lines[0] and "deprecated" in said(done)
     assert "warnings summary" not in done.stdout and "UserWarning" not in done.stdout
     assert "No module named 'no_such_package'" in said(done)
+    assert f"No module named '{CH1}'" in said(done)
     assert "Everything is done" not in said(done)
 
 
