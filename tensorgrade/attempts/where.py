@@ -20,6 +20,7 @@ from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, tells, where_wrong
 from ..recognition.edits import EditError
 from ..recognition.fingerprints import Names, agrees
+from ..sources.program import Program
 from .attempt import Answer, once
 from .recognized import mistakes
 from .side import Side, Solution
@@ -96,14 +97,11 @@ def compare(answer: Answer, seen: Seen, public: References) -> Compared:
 
 @dataclass(frozen=True)
 class Made:
-    """The solution with known mistakes.
+    """The solution with known mistakes. edited: its lines that the solution does not have."""
 
-    edited: its lines that the solution does not have. seen: its results on traced public cases.
-    """
-
+    program: Program
     text: SubmittedText
     edited: frozenset[int]
-    seen: list[Seen]
 
 
 @once
@@ -120,13 +118,13 @@ def line_of_mistakes(answer: Answer) -> int | None:
         return None
     if not solution.sources[answer.name].edits.keys() >= {*names}:
         return None
-    entries = telling_cases(answer, names, side)
-    made = solution_with(answer, solution, names, entries)
-    dearest = made if len(names) == 1 else solution_with(answer, solution, names[:1], [])
+    made = solution_with(solution, answer.name, names)
+    dearest = made if len(names) == 1 else solution_with(solution, answer.name, names[:1])
     if line := line_making_the_same(answer, dearest):
         return line
     if not answer.right_versions:  # a wrong earlier exercise makes values of public cases wrong too
-        both = zip(stages_on(answer, entries), made.seen, strict=True)
+        entries = telling_cases(answer, names, side)
+        both = zip(stages_on(answer, entries), results_of(made, solution, entries), strict=True)
         lines = Counter(line_on(answer, *pair, made.edited, side.references) for pair in both)
         del lines[0]
         if lines:  # simple cases, such as with size 1, may mislead
@@ -150,18 +148,16 @@ def telling_cases(answer: Answer, names: Names, side: Side) -> list[Entry]:
     return sorted(traced(answer, side.references), key=lambda entry: not shows(entry))[:FEW]
 
 
-def solution_with(answer: Answer, solution: Solution, names: Names, entries: list[Entry]) -> Made:
-    """Run the solution with known mistakes on public cases.
+def solution_with(solution: Solution, exercise: str, names: Names) -> Made:
+    """Return the solution with known mistakes.
 
     The dearest mistake stands for all if they change the same piece of the solution.
     """
     try:
-        program = solution.made(answer.name, names)
+        program = solution.made(exercise, names)
     except EditError:
-        program = solution.made(answer.name, names[:1])
-    observed = solution.lab.run(program, [case for case, _ in entries])
-    solution.lab.end(program)
-    before, text = map(SubmittedText, (solution.sources[answer.name].text, program.text.text))
+        program = solution.made(exercise, names[:1])
+    before, text = map(SubmittedText, (solution.sources[exercise].text, program.text.text))
     matcher = difflib.SequenceMatcher(None, before.lines, text.lines, autojunk=False)
     # If lines are missing, the line that follows counts.
     edited = frozenset(
@@ -170,8 +166,14 @@ def solution_with(answer: Answer, solution: Solution, names: Names, entries: lis
         if kind != "equal"
         for line in range(first + 1, max(last, first + 1) + 1)
     )
-    seen = [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
-    return Made(text, edited, seen)
+    return Made(program, text, edited)
+
+
+def results_of(made: Made, solution: Solution, entries: list[Entry]) -> list[Seen]:
+    """Run the solution with known mistakes on public cases."""
+    observed = solution.lab.run(made.program, [case for case, _ in entries])
+    solution.lab.end(made.program)
+    return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
 
 
 def line_on(

@@ -8,6 +8,7 @@ was made from it; otherwise it shows another method.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 
@@ -35,34 +36,43 @@ class Where:
     raised: bool = False
 
 
+class Right(NamedTuple):
+    """A normal value of the solution, how far from it rounding can lead, and its names."""
+
+    value: torch.Tensor
+    room: torch.Tensor
+    names: tuple[str, ...]
+
+
 class RightValues:
     """The values of the solution's trace on one case, prepared for searching."""
 
     def __init__(self, trace: Trace):
-        self.by_shape: dict[torch.Size, list[tuple[torch.Tensor, tuple[str, ...]]]] = {}
+        self.by_shape: dict[torch.Size, list[Right]] = {}
         values = [stage.value for stage in trace.stages if stage.value is not None]
         self.shapes = {value.squeeze().shape for value in values}
         self.even = {(one.shape, float(one.flatten()[0])) for one in values if is_even(one)}
         for stage in trace.stages:
             if stage.value is not None and tells(stage.value):
                 value = normal(stage.value)
-                self.by_shape.setdefault(value.shape, []).append((value, stage.names))
+                right = Right(value, room_of(value), stage.names)
+                self.by_shape.setdefault(value.shape, []).append(right)
 
     def names(self, value: torch.Tensor) -> tuple[str, ...] | None:
         """Return the names of a normal value; None if no right answer has it."""
         known = self.by_shape.get(value.shape, ())
-        return next((names for one, names in known if is_close(value, one)), None)
+        return next((one.names for one in known if is_close(value, one.value, one.room)), None)
 
     def has_slice(self, value: torch.Tensor) -> bool:
         """Return True if a value is a slice of a right one, as in loops."""
         return any(
-            is_close(value, part)
+            is_close(value, part, room_of(part))
             for shape, known in self.by_shape.items()
             if len(shape) == value.ndim + 1
             for dim in range(len(shape))
             if shape[:dim] + shape[dim + 1 :] == value.shape
-            for one, _ in known
-            for part in one.unbind(dim)
+            for one in known
+            for part in one.value.unbind(dim)
         )
 
 
@@ -240,17 +250,21 @@ def normal(value: torch.Tensor) -> torch.Tensor:
     return value.masked_fill(value < HIDDEN, -torch.inf).nan_to_num(nan=7e77, neginf=-torch.inf)
 
 
-def is_close(value: torch.Tensor, other: torch.Tensor) -> bool:
-    """Return True if two normal values of a shape are equal up to rounding."""
-    finite = other[other.isfinite()]
-    room = CLOSE * (finite.abs().max() if finite.numel() else 1.0)
+def room_of(value: torch.Tensor) -> torch.Tensor:
+    """Return how far another value may be from a normal one that differs by rounding only."""
+    finite = value[value.isfinite()]
+    return CLOSE * (finite.abs().max() if finite.numel() else torch.ones(()))
+
+
+def is_close(value: torch.Tensor, other: torch.Tensor, room: torch.Tensor) -> bool:
+    """Return True if two normal values of a shape are equal or so close to each other."""
     return bool(((value == other) | ((value - other).abs() <= room)).all())
 
 
 def is_same(value: torch.Tensor, other: torch.Tensor) -> bool:
     """Return True if two values are equal up to rounding and dimensions of size 1."""
     value, other = normal(value), normal(other)
-    return value.shape == other.shape and is_close(value, other)
+    return value.shape == other.shape and is_close(value, other, room_of(other))
 
 
 def is_among(value: torch.Tensor | None, others: Iterable[torch.Tensor]) -> bool:

@@ -89,22 +89,22 @@ def dependence(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> int | No
         return None  # too few to decide
     entries = entries.expand_as(drawn)
     least = 30 / min(p, 1 - p) ** 2
-    images: list[Image]
+    pairs: list[Pairs]
     for dim, size in enumerate(drawn.shape):
         if size < 2:
             continue
         # Shifts by one, two and half of the dimension, and the mirror image.
         steps = sorted({step for step in (1, 2, size // 2) if 0 < step < size})
-        images = [partial(torch.roll, shifts=-n, dims=dim) for n in steps]
-        images.append(partial(torch.flip, dims=(dim,)))
-        together = any(go_together(drawn, entries, one, least) for one in images)
+        pairs = [partial(shifted, dim=dim, step=step) for step in steps]
+        pairs.append(partial(mirrored, dim=dim))
+        together = any(go_together(drawn, entries, one, least) for one in pairs)
         if together or not varies(drawn, entries, dim, p):
             return dim
     # Shifts by one along the diagonals of the last two dimensions, and the transpose.
-    images = [partial(torch.roll, shifts=(-1, n), dims=(-2, -1)) for n in (-1, 1)]
+    pairs = [diagonal, lambda t: diagonal(t.flip(-1))]
     if drawn.shape[-2] == drawn.shape[-1]:
-        images.append(lambda t: t.mT)
-    together = any(go_together(drawn, entries, one, least) for one in images)
+        pairs.append(lambda t: (t.triu(1), t.mT.triu(1)))
+    together = any(go_together(drawn, entries, one, least) for one in pairs)
     return drawn.dim() - 1 if together else None
 
 
@@ -128,21 +128,37 @@ def is_uneven(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> bool:
     return False
 
 
-# A function that moves the entries of a tensor to other places.
-Image = Callable[[torch.Tensor], torch.Tensor]
+# A function that returns the first and the second entries of pairs, each pair once.
+Pairs = Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 
 
-def go_together(drawn: torch.Tensor, entries: torch.Tensor, image: Image, least: float) -> bool:
-    """Return True if entries and their images are dropped together, or in opposition.
+def shifted(t: torch.Tensor, dim: int, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return pairs of entries that are so many steps apart along a dimension."""
+    size = t.shape[dim] - step
+    return t.narrow(dim, 0, size), t.narrow(dim, step, size)
+
+
+def mirrored(t: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return pairs of entries that mirror each other along a dimension."""
+    half = t.shape[dim] // 2
+    return t.narrow(dim, 0, half), t.flip(dim).narrow(dim, 0, half)
+
+
+def diagonal(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return pairs of neighbours on the diagonals of the last two dimensions."""
+    return t[..., :-1, :-1], t[..., 1:, 1:]
+
+
+def go_together(drawn: torch.Tensor, entries: torch.Tensor, pairs: Pairs, least: float) -> bool:
+    """Return True if the entries of pairs are dropped together, or in opposition.
 
     That is the case if the sum of their products is farther from 0 than chance explains. With fewer
     pairs than `least` return False, because nothing can be decided.
     """
-    places = torch.arange(drawn.numel(), dtype=torch.int32).reshape(drawn.shape)
-    once = (image(places) > places) & entries & image(entries)
-    pairs = int(once.sum())
-    total = (drawn * image(drawn) * once).sum()
-    return pairs >= least and abs(float(total)) > FAR * pairs**0.5
+    one, other = pairs(entries)
+    first, second = pairs(drawn)  # 0 where there is no entry
+    number = int((one & other).sum())
+    return number >= least and abs(float((first * second).sum())) > FAR * number**0.5
 
 
 def varies(drawn: torch.Tensor, entries: torch.Tensor, dim: int, p: float) -> bool:
