@@ -24,7 +24,7 @@ from ..recognition.fingerprints import (
     with_facts,
 )
 from ..recognition.imprints import Imprint
-from ..recognition.signatures import UNSEEN, only_squeezed
+from ..recognition.signatures import UNSEEN, nothing_else_differs
 from .attempt import Answer, once, ran
 from .naming import on_public_cases
 from .results import CheckResult
@@ -201,9 +201,9 @@ def seen_in_public(answer: Answer) -> list[Seen]:
 
 
 @once
-def is_only_squeezed(answer: Answer) -> bool:
+def only_ones_differ(answer: Answer) -> bool:
     """Return True if some results differ in dimensions of size 1, and nothing else is wrong."""
-    return only_squeezed(answer.claimed, answer.attempt.own.signatures)
+    return nothing_else_differs(answer.claimed, answer.attempt.own.signatures)
 
 
 def same_answers(answer: Answer) -> str:

@@ -29,16 +29,16 @@ from .naming import answer_to
 from .recognized import (
     changes_values,
     is_beside,
-    is_only_squeezed,
     mistake_sets,
     mistakes,
+    only_ones_differ,
     print_of,
 )
 from .results import CheckResult, Judged, Results, Rule, State, sums
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
 LEAST, MOST = 0.1, 0.5  # bounds of the share of an exercise that one known mistake costs
-SQUEEZED = 0.25  # share that dimensions of size 1, lost or added, cost if all else is right
+COST_OF_ONES = 0.25  # share that dimensions of size 1, lost or added, cost if all else is right
 SMALL = 0.25  # share of a find-the-bug exercise that a small repair earns
 
 
@@ -245,10 +245,10 @@ def with_deduction(judged: Judged) -> list[CheckResult]:
     answer, checks = judged.answer, judged.checks
     if judged.excused_by or judged.state != State.WRONG:
         return checks
-    if not mistakes(answer) and is_only_squeezed(answer):
+    if not mistakes(answer) and only_ones_differ(answer):
         earned, most = sums([check for check in checks if not is_beside(answer, check, ())])
-        cost = min(SQUEEZED, 1 - earned / most) if most else 0.0
-        return shared_out(answer, checks, (), cost, Rule.LOST_DIMENSIONS)
+        cost = min(COST_OF_ONES, 1 - earned / most) if most else 0.0
+        return shared_out(answer, checks, (), cost, Rule.SIZES_OF_ONE)
     deducted = [
         shared_out(answer, checks, names, deduction(judged, names), Rule.MISTAKE)
         for names in mistake_sets(answer)

@@ -83,12 +83,12 @@ def differs_in_ones(actual: torch.Tensor, expected: torch.Tensor) -> bool:
     return actual.dim() != expected.dim() and sizes(actual) == sizes(expected)
 
 
-def only_squeezed(seen: list[Seen], own: dict[str, Signature]) -> bool:
+def nothing_else_differs(seen: list[Seen], own: dict[str, Signature]) -> bool:
     """Return True if some results differ in dimensions of size 1, and everything else is right.
 
     own: the course's signatures.
     """
-    whole = [Seen(case, right, unsqueezed(right, observed)) for case, right, observed in seen]
+    whole = [Seen(case, right, with_right_ones(right, observed)) for case, right, observed in seen]
     if all(was.observed is now.observed for was, now in zip(seen, whole, strict=True)):
         return False
     return all(
@@ -97,7 +97,7 @@ def only_squeezed(seen: list[Seen], own: dict[str, Signature]) -> bool:
     )
 
 
-def unsqueezed(expected: Observation, observed: Observation) -> Observation:
+def with_right_ones(expected: Observation, observed: Observation) -> Observation:
     """Return the observation with dimensions of size 1 as expected, if they were lost or added.
 
     Its gradients could not be computed if the result had another shape, so they count as right.

@@ -76,7 +76,7 @@ def earned(checks: list[CheckResult]) -> float:
 REASONS = {
     Rule.MISTAKE: "known mistake",
     Rule.FORBIDDEN: "a forbidden call",
-    Rule.LOST_DIMENSIONS: "dimensions of size 1 lost or added",
+    Rule.SIZES_OF_ONE: "dimensions of size 1 lost or added",
     Rule.EARLIER: "only an earlier exercise is wrong",
     Rule.REPAIR: "checks that the given code passes earn nothing",
 }
