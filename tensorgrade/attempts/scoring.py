@@ -29,10 +29,10 @@ from .naming import answer_to
 from .recognized import (
     changes_values,
     is_beside,
+    known_of,
     mistake_sets,
     mistakes,
     only_ones_differ,
-    print_of,
 )
 from .results import CheckResult, Judged, Results, Rule, State, sums
 
@@ -88,7 +88,7 @@ def deducted_once(judged: Judged, done: dict[str, Judged]) -> Judged:
     if not wrong or answer.given_code or not may_be_excused(judged, wrong):
         return judged
     # Without an object, only right versions show which exercise is at fault.
-    made = () if never_made(answer.claimed) else wrong
+    made = () if never_made(answer.seen) else wrong
     inherited = frozenset(name for one in made for name in mistakes(one.answer))
     judged = replace(judged, inherited=inherited)
     right = bool(mistakes(answer)) and inherited.issuperset(mistakes(answer))
@@ -307,10 +307,10 @@ def deduction_for(answer: Answer, mistake: str) -> float:
     prices = answer.attempt.side.fingerprints.prices.get(answer.name, {})
     if mistake in prices:
         return prices[mistake]
-    if returns_only_inputs(answer.claimed) or never_made(answer.claimed):
+    if returns_only_inputs(answer.seen) or never_made(answer.seen):
         return 1.0
     least = LEAST if changes_values(answer, mistake) else 0.0
-    return min(MOST, max(least, print_of(answer, mistake).share))
+    return min(MOST, max(least, known_of(answer).singles[mistake].share))
 
 
 def never_made(seen: list[Seen]) -> bool:

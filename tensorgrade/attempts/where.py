@@ -138,7 +138,7 @@ def telling_cases(answer: Answer, names: Names, side: Side) -> list[Entry]:
     Results that hold one number only show nothing.
     """
     known = side.known(answer.name)
-    prints = [one for one in known.prints if len(one.mistakes) == 1 and one.mistakes[0] in names]
+    prints = [known.singles[name] for name in names if name in known.singles]
 
     def shows(entry: Entry) -> bool:
         if not any(map(tells, entry[1].tensors.values())):

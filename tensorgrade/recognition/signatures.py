@@ -69,18 +69,13 @@ def signature_of(case: Case, own: dict[str, Signature]) -> Signature:
 # --- dimensions of size 1, lost or added --------------------------------------------------------
 
 
-def sizes(tensor: torch.Tensor) -> list[int]:
-    """Return a tensor's shape without its dimensions of size 1."""
-    return [size for size in tensor.shape if size != 1]
-
-
 def differs_in_ones(actual: torch.Tensor, expected: torch.Tensor) -> bool:
     """Return True if dimensions of size 1 are lost or added, and a shape is otherwise right.
 
     >>> differs_in_ones(torch.ones(4, 3), torch.ones(1, 4, 3))
     True
     """
-    return actual.dim() != expected.dim() and sizes(actual) == sizes(expected)
+    return actual.dim() != expected.dim() and actual.squeeze().shape == expected.squeeze().shape
 
 
 def nothing_else_differs(seen: list[Seen], own: dict[str, Signature]) -> bool:
