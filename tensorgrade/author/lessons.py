@@ -7,9 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
 
-import jupytext
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-
 from ..attempts.attempt import MOST_CHANGED
 from ..cells import Cell, marked, read_lesson
 from ..course import Chapter, CourseError
@@ -81,19 +78,16 @@ def stub_text(cells: list[Cell]) -> str:
     are left out, too. Formulas are plain text, and pictures are described.
     """
 
-    def readable(lesson: str) -> str:
-        described = in_plain_text(lesson)
-        return PICTURE.sub(lambda picture: fill(f"[Picture: {picture[1]}]", WIDTH), described)
+    def written(cell: Cell) -> str:
+        if not cell.is_text:
+            return f"# %%\n{given_code(cell.source) or without_solutions(cell.source)}\n\n\n"
+        plain = in_plain_text(cell.source)
+        described = PICTURE.sub(lambda picture: fill(f"[Picture: {picture[1]}]", WIDTH), plain)
+        lines = (f"# {line}".rstrip() for line in described.split("\n"))
+        return "\n".join(["# %% [markdown]", *lines, "", ""])
 
-    made = [
-        new_markdown_cell(readable(cell.source))
-        if cell.is_text
-        else new_code_cell(given_code(cell.source) or without_solutions(cell.source))
-        for cell in cells
-        if not cell.marks.keys() & {"hints", "active"}
-    ]
-    text = jupytext.writes(new_notebook(cells=made), fmt="py:percent")
-    return HEADER + text[text.index("# %%") :]
+    shown = [cell for cell in cells if not cell.marks.keys() & {"hints", "active"}]
+    return HEADER + "".join(map(written, shown)).rstrip("\n") + "\n"
 
 
 # --- find-the-bug exercises -------------------------------------------------------------------
