@@ -3,8 +3,8 @@
 import ast
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from textwrap import fill
 
 from ..attempts.attempt import MOST_CHANGED
@@ -107,12 +107,13 @@ def names_used(module: ast.Module, names: Collection[str]) -> set[str]:
     return set().union(*map(bound_names, reached(module, names)))
 
 
-def bug_of(path: Path, exercise: str) -> str:
+@lru_cache(maxsize=64)
+def bug_of(project: Project, chapter: str, exercise: str) -> str:
     """Return the code of a find-the-bug exercise, and the code that it needs, without comments.
 
-    path: the lesson. Raise CourseError if it needs another exercise, or if even the shortest repair
-    is a rewrite.
+    Raise CourseError if it needs another exercise, or if even the shortest repair is a rewrite.
     """
+    path = project.solution(chapter)
     right = path.read_text(encoding="utf-8")
     module, others = ast.parse(with_bug(right)), marked(read_lesson(path), "exercise").keys()
     if used := names_used(module, [exercise]) & (others - {exercise}):
