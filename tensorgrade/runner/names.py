@@ -252,10 +252,11 @@ def searched(*levels: tuple) -> list[Pairs]:
     asked, own = ({name: dict(shapes) for name, shapes in level} for level in levels)
     lost, _ = best_pairs(asked, own, FEW_ORDERS)
     while lost[0]:
-        wanted, there = ([level, *openings(level)] for level in (asked, own))
-        tries = [levels for levels in product(wanted, there) if levels != (asked, own)]
-        fitting = [levels for levels in tries if len(levels[1]) <= WIDEST]
-        found = [(best_pairs(*levels, FEW_ORDERS)[0], levels) for levels in fitting]
+        tries = [(level, own) for level in openings(asked)]
+        tries += [(asked, level) for level in openings(own)]
+        tries += product(openings(asked, lists=True), openings(own, lists=True))
+        fitting = (levels for levels in tries if len(levels[1]) <= WIDEST)
+        found = ((best_pairs(*levels, FEW_ORDERS)[0], levels) for levels in fitting)
         least, best = min(found, key=lambda one: one[0], default=(lost, (asked, own)))
         if least[0] >= lost[0]:
             break
@@ -316,12 +317,14 @@ def is_word(name: str) -> bool:
     return not name.isdigit()
 
 
-def openings(level: Parts) -> Iterator[Parts]:
+def openings(level: Parts, lists: bool = False) -> Iterator[Parts]:
     """Yield the level with the parts inside one of its parts in place of that part, for each.
 
-    If there is one part inside, that one is opened next.
+    If there is one part inside, that one is opened next. lists: open only lists of parts.
     """
     for name in level:
+        if lists and any(map(is_word, parts_of(level[name]))):
+            continue
         opened = level
         while name in opened and "" not in opened[name]:
             inner = {f"{name}.{one}": shapes for one, shapes in parts_of(opened[name]).items()}
