@@ -7,14 +7,13 @@ judges these values, and `report.py` turns the findings into words.
 import functools
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 
 def attention(test: Callable[..., Any]) -> Callable[..., None]:
     """Audit what a test returns, a class or a function; the test fails with the report.
 
-    The code runs in the test's own process.
+    The code's file is loaded again, in the test's own process.
 
         from tensorgrade import audit
 
@@ -26,12 +25,11 @@ def attention(test: Callable[..., Any]) -> Callable[..., None]:
     @functools.wraps(test)
     def wrapped(*arguments: Any, **named: Any) -> None:
         from .report import report, status_of
-        from .run import Asked, audit_of_file
+        from .run import audits
 
         target = test(*arguments, **named)
-        path = Path(inspect.getsourcefile(target) or "")
-        asked = Asked(path, target.__module__, "", target.__name__)
-        found = audit_of_file(asked, {}, None)
+        place = f"{inspect.getsourcefile(target)}:{target.__name__}"
+        (found,) = audits([place], {}, trust=True)
         if status_of(found):
             raise AssertionError(report(found))
 

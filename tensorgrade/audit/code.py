@@ -1,11 +1,16 @@
-"""The audited code as the trusted side sees it: requests to its process, and checked replies."""
+"""The audited file as the trusted side sees it: its place, its process, and checked replies."""
 
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import takewhile
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 from torch import Tensor
 
+from ..course import CourseError
 from ..runner.wire import BadMessage
 from ..sandbox.processes import Ended, TimedOut
 
@@ -47,37 +52,44 @@ FAILURES = (CannotRun, RuntimeError, IndexError)  # of a call with other argumen
 
 
 class Stopped(Exception):
-    """The process of the audited code gives no more answers; the text says why."""
+    """The process of the audited code ended or gave no answer; the text says which."""
 
 
-class Code:
-    """The code of one file in its process.
+@dataclass(frozen=True)
+class File:
+    """A file to audit, and how it is imported.
 
-    channel: a child of the sandbox, or this process. stopped: True if it gives no more answers.
+    module: its dotted name, empty for a file that is in no package. package: the folder of its
+    topmost package, if it is in one. name: one definition, or empty for all.
     """
 
-    def __init__(self, channel: Any):
-        self.channel, self.stopped = channel, False
+    name: str
+    filename: str
+    text: str
+    module: str
+    package: str
 
-    def ask(
-        self, kind: type[Told], asked: dict[str, Any], tensors: dict[str, Tensor]
-    ) -> tuple[Told, dict[str, Tensor]]:
-        """Return what is told in reply to a request, of a checked type, and the tensors.
 
-        Raises Raised or Stopped.
-        """
-        try:
-            told, sent = self.channel.ask(asked, tensors, SECONDS)
-            if "error" in told:
-                type, text, line = msgspec.convert(told["error"], Error)
-                said = f"{type}: {text.strip().partition(chr(10))[0][:160]}"
-                raise Raised(f"line {line} raises {said}" if line else said, line or 0)
-            return msgspec.convert(told.get("told"), kind), sent
-        except (TimedOut, Ended, BadMessage, msgspec.ValidationError) as end:
-            self.stopped = True
-            late = f"it did not finish within {SECONDS:.0f} seconds"
-            ended = "the process that ran it ended before it answered"
-            raise Stopped(late if isinstance(end, TimedOut) else ended) from None
+def file_of(target: str) -> File:
+    """Return the file behind `FILE`, `FILE:NAME` or `MODULE:NAME`. Raises CourseError."""
+    place, _, name = target.rpartition(":") if ":" in target[2:] else (target, "", "")
+    path = Path(place)
+    if path.suffix != ".py" and not path.exists():
+        # The files that a module may be in, found without importing anything.
+        places = [Path(folder, *place.split(".")) for folder in (".", *sys.path)]
+        every = (file for one in places for file in (one.with_suffix(".py"), one / "__init__.py"))
+        path = next(filter(Path.is_file, every), path)
+    if path.suffix != ".py" or not path.is_file():
+        raise CourseError(f"there is no Python file or module {place}")
+    parents = path.absolute().parents
+    folders = [*takewhile(lambda folder: (folder / "__init__.py").is_file(), parents)]
+    for one in (path, *folders):  # a cloned folder may hold a link to any file of the user
+        if one.is_symlink():
+            raise CourseError(f"{one} is a link, which an audit does not follow; name its target")
+    names = [one.name for one in reversed(folders)] + [path.stem] * (path.stem != "__init__")
+    text = path.read_text(encoding="utf-8", errors="replace")
+    package = str(folders[-1].resolve()) if folders else ""
+    return File(name, str(path.resolve()), text, ".".join(names) if folders else "", package)
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -139,3 +151,46 @@ class Ran(msgspec.Struct, frozen=True):
 
     made: Made
     calls: list[Called]
+
+
+class Code:
+    """The code of one file in its process.
+
+    start: returns a channel to a new process, or to this one. channel: None if it has stopped.
+    """
+
+    def __init__(self, file: File, start: Callable[[], Any]):
+        self.file, self.start = file, start
+        self.channel: Any = None
+
+    def open(self) -> Opened:
+        """Load the file in a new process. Raises Raised or Stopped."""
+        self.channel = self.start()
+        return self.ask(Opened, {"do": "open"} | asdict(self.file), {})[0]
+
+    def ask(
+        self, kind: type[Told], asked: dict[str, Any], tensors: dict[str, Tensor]
+    ) -> tuple[Told, dict[str, Tensor]]:
+        """Return what is told in reply to a request, of a checked type, and the tensors.
+
+        Raises Raised or Stopped.
+        """
+        assert self.channel, "the file is open"
+        try:
+            told, sent = self.channel.ask(asked, tensors, SECONDS)
+            if "error" in told:
+                type, text, line = msgspec.convert(told["error"], Error)
+                said = f"{type}: {text.strip().partition(chr(10))[0][:160]}"
+                raise Raised(f"line {line} raises {said}" if line else said, line or 0)
+            return msgspec.convert(told.get("told"), kind), sent
+        except (TimedOut, Ended, BadMessage, msgspec.ValidationError) as end:
+            self.close()
+            late = f"it did not finish within {SECONDS:.0f} seconds"
+            ended = "the process that ran it ended before it answered"
+            raise Stopped(late if isinstance(end, TimedOut) else ended) from None
+
+    def close(self) -> None:
+        """End the process."""
+        if self.channel:
+            self.channel.close()
+        self.channel = None

@@ -54,19 +54,18 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
     if audit["status"] == "not run":
         yield f"{place}: could not be run"
         yield f"  {audit['why'][:1].upper()}{audit['why'][1:].rstrip('.')}."
-        yield from cause(audit, path, "What the error means")
+        yield from causes(audit, path, "What the error means")
         return
-    by_status: dict[str, list[dict]] = {"fails": [], "holds": [], "skipped": []}
-    for one in audit["relations"]:
-        by_status[one["status"]].append(one)
-    failing, holding, skipped = by_status.values()
+    failing, holding, skipped = (
+        [one for one in audit["relations"] if one["status"] == status]
+        for status in ("fails", "holds", "skipped")
+    )
     if failing:
         yield f"{place}: WRONG, {len(failing)} of {len(failing) + len(holding)} relations fail"
     else:
         yield f"{place}: no mistake found, {len(holding)} relations hold"
-    roles = "; ".join(f"{topic} {value}" for topic, value in audit["roles"].items())
-    yield f"  Taken for {audit['kind']}" + (f": {roles}" if roles else "")
-    yield from cause(audit, path, "Known mistake")
+    yield f"  Taken for {audit['taken_for']}"
+    yield from causes(audit, path, "Known mistake")
     said = [one["says"] for one in audit["mistakes"]]
     for one in failing:
         yield f"  ✗ {one['name']}" + ("" if one["why"] in said else f": {one['why']}")
@@ -78,26 +77,23 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
             yield f"  – Not tested: {one['name']}, because {one['why']}"
 
 
-def cause(audit: dict, path: str, lead: str) -> Iterator[str]:
-    """Yield the known mistakes, and the line."""
-    mistakes, at = audit["mistakes"], audit["at"]
-    if len(mistakes) == 1:
-        yield f"  {lead}: {mistakes[0]['says']}"
-    elif mistakes:
-        yield f"  {lead}s:"
-        yield from (f"    {path}:{one['line']} {one['says']}" for one in mistakes)
-    if at:
-        yield f"  Look at {path}:{at['line']}    {at['code']}"
+def causes(audit: dict, path: str, lead: str) -> Iterator[str]:
+    """Yield the known mistakes, each with its line, and the lines that raise errors."""
+    for one in audit["mistakes"]:
+        if one["name"]:
+            yield f"  {lead}: {one['says']}"
+        if one["line"]:
+            yield f"  Look at {path}:{one['line']}    {one['code']}"
 
 
 def annotations(found: dict) -> Iterator[str]:
     """Yield commands with which a GitHub workflow marks lines."""
     path = shown(found["file"])
     for audit in found["audits"]:
-        if audit["status"] != "fails":
-            continue
-        failing = [one for one in audit["relations"] if one["status"] == "fails"]
-        said = " ".join(dict.fromkeys(one["why"] for one in failing))
-        title = f"{audit['name']}: {failing[0]['name']}".replace(",", " ").replace(":", " ")
-        line = audit["at"].get("line", audit["line"])
-        yield one_line(f"::error file={path},line={line},title={title}::{said}".replace("%", "%25"))
+        failing = [one for one in audit.get("relations", ()) if one["status"] == "fails"]
+        if failing:
+            said = " ".join(dict.fromkeys(one["why"] for one in failing))
+            title = f"{audit['name']}: {failing[0]['name']}".replace(",", " ").replace(":", " ")
+            line = next((one["line"] for one in audit["mistakes"]), audit["line"])
+            told = f"::error file={path},line={line},title={title}::{said}"
+            yield one_line(told.replace("%", "%25"))

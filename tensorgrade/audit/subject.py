@@ -102,11 +102,10 @@ class Subject:
 
     @property
     def tensors(self) -> str:
-        """Return the tensors that a call takes: `x`, `x, context`, `q, k, v` or `q, k`."""
-        roles = {*self.call.values()}
-        if {"q", "k"} <= roles:
-            return "q, k, v" if "v" in roles else "q, k"
-        return "x, context" if "context" in roles else "x"
+        """Return the tensors that a call takes: `x`, `x, context` or `q, k, v`."""
+        if self.has("q") and self.has("k"):
+            return "q, k, v"
+        return "x, context" if self.has("context") else "x"
 
     def has(self, role: str) -> bool:
         """Return True if a parameter of the call has this role."""
@@ -122,7 +121,7 @@ class Subject:
         equal = self.equal or (by_head and self.definition.is_class)
         sizes = replace(sizes, equal=equal, batch=1 if self.layout == "tokens" else sizes.batch)
         configured = self.constructor_has("heads") or any(map(is_configuration, makes))
-        if by_head or (configured if self.definition.is_class else self.has("heads")):
+        if by_head or configured or self.has("heads"):
             return sizes
         wide = sizes.width if self.definition.is_class or self.kind else sizes.head_dim
         return replace(sizes, heads=1, head_dim=wide, kv_heads=1)
@@ -192,7 +191,7 @@ class Subject:
         values |= {} if self.definition.is_class else {"dropout": sizes.dropout}
         values |= {name: to(one, sizes.head_dim) for name, one in call.inputs.items()}
         needed = {"start": 0, "block": 2, "dropout": sizes.dropout, "positions": torch.arange(n)}
-        needed |= dict.fromkeys(("mask", "padding", "cache"))
+        needed |= {"mask": None, "cache": None}
         mask, meaning, shape = self.mask
         found: dict[str, Any] = {}
         for name, default in self.definition.takes.items():

@@ -35,7 +35,7 @@ CAUSAL_NAME = re.compile(r"causal|autoregress|masked_?(self|multi|att)", re.I)
 DECODER_NAME = re.compile(r"decoder|gpt", re.I)
 BOTH_WAYS = re.compile(r"non_?causal|bidirectional", re.I)
 TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
-TENSORS, MASKS = ("x", "q", "k", "v", "context"), ("mask", "padding")
+TENSORS = ("x", "q", "k", "v", "context")
 
 
 def subject_of(
@@ -48,7 +48,7 @@ def subject_of(
     out, and has to be or has no effect, is left out.
     """
     subject = Subject(code, definition, given, kind, call_roles(definition, given, kind))
-    if not kind and not definition.is_class and "q" not in subject.tensors:
+    if not kind and not definition.is_class and subject.tensors != "q, k, v":
         raise CannotRun(
             "a function is audited if it takes queries, keys and values; this one takes "
             + (", ".join(subject.call) or "nothing")
@@ -80,7 +80,7 @@ def call_roles(definition: Definition, given: dict[str, Any], kind: Kind | None)
         return roles | dict(zip(required, inputs, strict=False))
     taken: set[str] = set()
     for name, role in roles.items():
-        if role in taken and role in (*TENSORS, "mask", "cache"):
+        if role in taken and role in (*TENSORS, "cache"):
             roles[name] = role = "context" if role == "x" and "context" not in taken else ""
         taken.add(role)
     first = [roles[name] for name in required[:3]]
@@ -138,8 +138,8 @@ def that_runs(subject: Subject) -> Subject:
         subject.values(subject.first)
         return subject
     except FAILURES:
-        masked = with_mask(subject, "")
-        if masked.mask[1] and not subject.definition.takes[masked.mask[0]]:
+        masked = with_mask(subject)
+        if masked.mask[1]:
             return masked
         raise
 
@@ -162,7 +162,7 @@ def is_causal(subject: Subject) -> bool:
     It must run when it is called like a causal one.
     """
     name, code = subject.definition.name, "\n".join(line for _, line in subject.definition.lines)
-    if subject.tensors in ("x, context", "q, k") or BOTH_WAYS.search(name):
+    if subject.tensors == "x, context" or BOTH_WAYS.search(name):
         return False
     causal = replace(subject, causal=True)
     try:
@@ -181,23 +181,20 @@ def is_causal(subject: Subject) -> bool:
     return behaves and not (subject.tensors == "q, k, v" and subject.definition.is_class)
 
 
-def with_mask(subject: Subject, meaning: str) -> Subject:
+def with_mask(subject: Subject) -> Subject:
     """Return the subject with the parameter of a mask and its convention, found by trial.
 
     The meaning stays "" if none fits. The parameter stays "" if a mask has no effect either.
-    meaning: the meaning of the mask, if the caller gives it.
     """
     matters = subject
-    names = [name for name, role in subject.call.items() if role in MASKS and not subject.mask[1]]
-    for name in names:
-        shapes = [*SHAPES][3 if subject.call[name] == "padding" else 0 :]
-        for shape, one in product(shapes, (meaning,) if meaning else MEANINGS):
-            other = replace(subject, mask=(name, one, shape))
-            with suppress(*FAILURES):
-                has_effect, leaks = effect_of_mask(other, subject.first)
-                if has_effect and not leaks:
-                    return other
-                matters = replace(subject, mask=(name, "", "")) if has_effect else matters
+    names = [name for name, role in subject.call.items() if role == "mask" and not subject.mask[1]]
+    for name, shape, meaning in product(names, SHAPES, MEANINGS):
+        other = replace(subject, mask=(name, meaning, shape))
+        with suppress(*FAILURES):
+            has_effect, leaks = effect_of_mask(other, subject.first)
+            if has_effect and not leaks:
+                return other
+            matters = replace(subject, mask=(name, "", "")) if has_effect else matters
     return matters
 
 

@@ -17,10 +17,6 @@ def audit(
     kind: Annotated[
         str, typer.Option("--as", help="The kind of code, such as causal_attention.")
     ] = "",
-    mask: Annotated[
-        str,
-        typer.Option(help="The mask: true-hides, true-shows, additive, one-shows or one-hides."),
-    ] = "",
     arguments: Annotated[
         Path | None, typer.Option(help="A JSON file with values of arguments by name.")
     ] = None,
@@ -33,12 +29,9 @@ def audit(
             "--skip-others", help="Pass over files without attention; be brief on errors."
         ),
     ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="With --skip-others, exit with 2 if code cannot run.")
-    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     github: Annotated[
-        bool, typer.Option("--github", help="Print annotations for a GitHub workflow too.")
+        bool, typer.Option("--github", help="Annotate a GitHub workflow; fail if code cannot run.")
     ] = False,
 ) -> None:
     """Check attention code from anywhere, and show the line that is wrong."""
@@ -46,14 +39,14 @@ def audit(
     from ..audit.run import audits
 
     states = [0]
-    wishes = {"as": kind, "mask": mask, "arguments": values_in(arguments)}
+    wishes = {"as": kind, "arguments": values_in(arguments)}
     for found in audits(targets, wishes, trust):
         if skip_others and not found["audits"] and not found["problem"]:
             continue
         if len(states) > 1 and not as_json:
             typer.echo()
         status = status_of(found)
-        states.append(0 if status == 2 and skip_others and not strict else status)
+        states.append(0 if status == 2 and skip_others and not github else status)
         typer.echo(json.dumps(found, indent=2) if as_json else report(found, brief=skip_others))
         for line in annotations(found) if github else ():
             typer.echo(line)
