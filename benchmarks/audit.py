@@ -95,7 +95,7 @@ def rows_of(case: Case, folder: Path) -> Iterator[dict]:
     if case.text:
         path.write_text(case.text, encoding="utf-8")
     begun = time.process_time()
-    (found,) = audits([f"{path}:{case.name}" if case.name else str(path)], {}, trust=True)
+    (found,) = audits([f"{path}:{case.name}" if case.name else str(path)], trust=True)
     seconds = (time.process_time() - begun) / max(len(found["audits"]), 1)
     for one in found["audits"]:
         fails = [r["why"] for r in one.get("relations", ()) if r["status"] == "fails"]

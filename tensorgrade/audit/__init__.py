@@ -1,7 +1,7 @@
 """Audit attention code of any origin: find out what it is, and which relations hold for it.
 
-`child.py` runs beside the audited code, in a sandbox, and returns values. `run.py` starts it and
-judges these values, and `report.py` turns the findings into words.
+`child.py` runs beside the audited code, in a sandbox, and returns values. `run.py` starts it,
+judges these values and reports the findings.
 """
 
 import functools
@@ -24,12 +24,11 @@ def attention(test: Callable[..., Any]) -> Callable[..., None]:
 
     @functools.wraps(test)
     def wrapped(*arguments: Any, **named: Any) -> None:
-        from .report import report, status_of
-        from .run import audits
+        from .run import audits, report, status_of
 
         target = test(*arguments, **named)
         place = f"{inspect.getsourcefile(target)}:{target.__name__}"
-        (found,) = audits([place], {}, trust=True)
+        (found,) = audits([place], trust=True)
         if status_of(found):
             raise AssertionError(report(found))
 

@@ -4,13 +4,13 @@ Which layers of a module make queries, keys and values is inferred from their na
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
 from .code import Made
 from .parts import Edit
@@ -116,12 +116,16 @@ def why_not_plain(subject: Subject) -> str:
     if own:
         return f"its code has a formula of its own (`{own}`)"
     if subject.made.weights or subject.tensors != "q, k, v":
-        layers, extra = layers_by_role(subject.made)
+        layers = layers_by_role(subject.made)
         complete = any(need <= layers.keys() for need in ({"qkv"}, {*"qkv"}, {"q", "kv"}))
-        if extra or not complete:
-            why = f"`{extra[0]}`" if extra else "queries, keys or values"
-            return f"no role was found for {why} among its weights"
+        if "" in layers or not complete:
+            what = f"`{layers[''][0][0]}`" if "" in layers else "queries, keys or values"
+            return f"no role was found for {what} among its weights"
     return ""
+
+
+Layer = tuple[str, Tensor, Tensor | None]  # the name of a weight for `x @ w.T`, it, and a bias
+Linear = Callable[[Tensor], Tensor]
 
 
 def attention(made: Made, inputs: Inputs, sizes: Sizes, causal: bool) -> Iterator[Tensor]:
@@ -142,112 +146,84 @@ def attention(made: Made, inputs: Inputs, sizes: Sizes, causal: bool) -> Iterato
 
 
 def projections(made: Made, inputs: Inputs, sizes: Sizes) -> Iterator[tuple]:
-    """Yield queries, keys and values (batch, tokens, width), and the output's layer."""
-    layers, _ = layers_by_role(made)
+    """Yield queries, keys and values (batch, tokens, width), and the output's layer.
+
+    Bare matrices may be meant for `x @ w` or for `x @ w.T`.
+    """
     names = ["x" if "x" in inputs else "q", *keys_of(inputs)]
     sources = tuple(inputs[name] for name in (*names[:2], names[-1]))
-    for flipped in {False, any(one.is_bare for one in layers.values())}:
-        out = partial(layers["out"], flipped=flipped) if "out" in layers else torch.clone
+    for flipped in (False, True):
+        layers = {role: stacked(one) for role, one in layers_by_role(made, flipped).items() if role}
+        out = layers.get("out", torch.clone)
         for order in ORDERS if "qkv" in layers else ["blocks"]:
             with suppress(RuntimeError, IndexError):  # the widths do not fit
-                yield *projected(layers, sources, order, flipped, sizes), out
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One linear map of a module: a weight for `x @ weight.T`, and a bias or None.
-
-    is_bare: the weight is a parameter of its own, so that it may be used the other way round.
-    """
-
-    name: str
-    weight: Tensor
-    bias: Tensor | None = None
-    is_bare: bool = False
-
-    def __call__(self, x: Tensor, flipped: bool = False) -> Tensor:
-        """Return the layer's result. flipped: a bare matrix is transposed."""
-        made = x @ (self.weight if flipped and self.is_bare else self.weight.mT)
-        return made if self.bias is None else made + self.bias
-
-
-Layers = dict[str, Layer]  # by role: q, k, v, qkv and kv for fused ones, latent, out
-
-
-def layers_by_role(made: Made) -> tuple[Layers, list[str]]:
-    """Return the layers by role, and the names of parameters without a role.
-
-    A list of heads, each with its own layers, is stacked.
-    """
-    found: dict[str, list[Layer]] = {}
-    for layer in layers_of(made):
-        found.setdefault(role_of_layer(layer), []).append(layer)
-    extra = found.pop("", [])
-    if "qkv" in found and found.keys() & {"q", "k", "v"}:
-        extra += found.pop("qkv")
-    known = {}
-    for role, every in found.items():
-        biases = [one.bias for one in every if one.bias is not None]
-        weight = torch.cat([one.weight for one in every])
-        known[role] = replace(every[0], weight=weight, bias=torch.cat(biases) if biases else None)
-    return known, [one.name for one in extra]
-
-
-def layers_of(made: Made) -> Iterator[Layer]:
-    """Yield the linear layers of a module, its bare matrices, and its other parameters."""
-    biases = set()
-    for name, value in made.weights.items():
-        owner, _, last = name.rpartition(".")
-        kind = made.modules.get(owner, "")
-        if name in biases:
-            continue
-        if value.dim() != 2 or kind == "Embedding":
-            yield Layer(name, value)
-            continue
-        bias = f"{name.removesuffix('weight')}bias" if last.endswith("weight") else ""
-        biases.add(bias)
-        is_bare = last != "weight" or not owner
-        turned = is_bare or kind == "Conv1D"  # which stores its weight the other way round
-        weight = value.mT if turned else value
-        yield Layer(name if is_bare else owner, weight, made.weights.get(bias), is_bare)
-
-
-def role_of_layer(layer: Layer) -> str:
-    """Return the role that a layer has by its name; an empty text for none."""
-    parts = [part for part in layer.name.lower().split(".") if not part.isdigit()]
-    name = next((one for one in reversed(parts) if one not in ("weight", "proj_fn")), "")
-    words = {*re.findall(r"[a-z]+|\d+", name)} - {"weight", "weights"}
-    if layer.weight.dim() == 2 and words & LATENT:
-        return "latent"
-    if layer.weight.dim() != 2 or not words or words - MAKES.keys() - OUT - SAY_NOTHING:
-        return ""
-    made = "".join(MAKES.get(word, "") for word in words - OUT)
-    return "out" if words & OUT or not made else "".join(one for one in "qkv" if one in made)
+                yield *projected(layers, sources, order, sizes), out
 
 
 def projected(
-    layers: Layers, sources: tuple[Tensor, ...], order: str, flipped: bool, sizes: Sizes
+    layers: dict[str, Linear], sources: tuple[Tensor, ...], order: str, sizes: Sizes
 ) -> tuple[Tensor, ...]:
     """Return queries, keys and values (batch, tokens, width): the sources, or layers' results."""
-    if not layers:
-        return sources
+    x, keys, values = sources
     if "latent" in layers:
-        sources = sources[0], *map(layers["latent"], sources[1:])
+        keys = values = layers["latent"](keys)
     if "qkv" in layers:
-        made = (layers["qkv"](one, flipped) for one in sources)
-        return tuple(fused_part(one, n, order, sizes) for n, one in enumerate(made))
+        every = map(layers["qkv"], (x, keys, values))
+        return tuple(fused_part(one, place, order, sizes) for place, one in enumerate(every))
     if "kv" in layers:
-        return layers["q"](sources[0], flipped), *layers["kv"](sources[1], flipped).chunk(2, -1)
-    return tuple(layers[role](one, flipped) for role, one in zip("qkv", sources, strict=True))
+        return layers["q"](x), *layers["kv"](keys).chunk(2, -1)
+    return (layers["q"](x), layers["k"](keys), layers["v"](values)) if layers else sources
 
 
 def fused_part(made: Tensor, place: int, order: str, sizes: Sizes) -> Tensor:
     """Return the queries, the keys or the values (place 0, 1 or 2) of a fused layer's result."""
     shape, axis = ORDERS[order]
     if not shape:
-        head_dim = made.shape[-1] // (sizes.heads + 2 * sizes.kv_heads)
-        keys = sizes.kv_heads * head_dim
-        return made.split((sizes.heads * head_dim, keys, keys), -1)[place]
+        heads = (sizes.heads, sizes.kv_heads, sizes.kv_heads)
+        return made.unflatten(-1, (sum(heads), -1)).split(heads, -2)[place].flatten(2)
     cut = made.unflatten(-1, [sizes.heads if one == "heads" else one for one in shape])
     part = cut.select(axis, place)
     return (part.mT if order == "heads last" else part).flatten(2)
+
+
+def layers_by_role(made: Made, flipped: bool = False) -> dict[str, list[Layer]]:
+    """Return the linear layers of a module, its bare matrices and other parameters, by role.
+
+    Several layers of one role are those of a list of heads. flipped: bare matrices are for
+    `x @ w.T`, not for `x @ w`.
+    """
+    found: dict[str, list[Layer]] = {}
+    biases = {name: f"{name.removesuffix('weight')}bias" for name in made.weights}
+    for name, value in made.weights.items():
+        owner, _, last = name.rpartition(".")
+        kind = made.modules.get(owner, "")
+        is_linear = value.dim() == 2 and kind != "Embedding"
+        is_bare = last != "weight" or not owner
+        # Conv1D stores its weight the other way round.
+        turned = is_linear and (not flipped if is_bare else kind == "Conv1D")
+        layer = name, value.mT if turned else value, made.weights.get(biases[name])
+        if name not in biases.values():
+            found.setdefault(role_of_weight(name) if is_linear else "", []).append(layer)
+    if "qkv" in found and found.keys() & {"q", "k", "v"}:
+        found.setdefault("", []).extend(found.pop("qkv"))
+    return found
+
+
+def stacked(layers: list[Layer]) -> Linear:
+    """Return the layers of one role as one."""
+    biases = [bias for _, _, bias in layers if bias is not None]
+    weight = torch.cat([weight for _, weight, _ in layers])
+    return partial(linear, weight=weight, bias=torch.cat(biases) if biases else None)
+
+
+def role_of_weight(name: str) -> str:
+    """Return the role that a layer has by the name of its weight; an empty text for none."""
+    parts = [part for part in name.lower().split(".") if not part.isdigit()]
+    last = next((one for one in reversed(parts) if one not in ("weight", "proj_fn")), "")
+    words = {*re.findall(r"[a-z]+|\d+", last)} - {"weight", "weights"}
+    if words & LATENT:
+        return "latent"
+    if not words or words - MAKES.keys() - OUT - SAY_NOTHING:
+        return ""
+    made = "".join(MAKES.get(word, "") for word in words - OUT)
+    return "out" if words & OUT or not made else "".join(one for one in "qkv" if one in made)

@@ -1,6 +1,5 @@
 """The audited file as the trusted side sees it: its place, its process, and checked replies."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import takewhile
@@ -16,7 +15,6 @@ from ..sandbox.processes import Ended, TimedOut
 
 SECONDS = 20.0  # by the clock, for one request
 Told = TypeVar("Told")
-Error = tuple[str, str, int | None]  # its type, its text and its line
 
 
 @dataclass(frozen=True)
@@ -36,16 +34,16 @@ class Mistake:
 class CannotRun(Exception):
     """Something cannot be tried with this definition; the text says why.
 
-    line: the line that raises an error for every input that was tried, 0 if there is none.
+    line: the line of the file that raises an error for every input that was tried, 0 for none.
     """
 
-    def __init__(self, said: str, line: int = 0):
+    def __init__(self, said: str, line: int | None = None):
         super().__init__(said)
-        self.line = line
+        self.line = line or 0
 
 
 class Raised(CannotRun):
-    """The audited code raised an error. line: its last line in the file, 0 if it passed none."""
+    """The audited code raised an error."""
 
 
 FAILURES = (CannotRun, RuntimeError, IndexError)  # of a call with other arguments
@@ -71,16 +69,11 @@ class File:
 
 
 def file_of(target: str) -> File:
-    """Return the file behind `FILE`, `FILE:NAME` or `MODULE:NAME`. Raises CourseError."""
+    """Return the file behind `FILE` or `FILE:NAME`. Raises CourseError."""
     place, _, name = target.rpartition(":") if ":" in target[2:] else (target, "", "")
     path = Path(place)
-    if path.suffix != ".py" and not path.exists():
-        # The files that a module may be in, found without importing anything.
-        places = [Path(folder, *place.split(".")) for folder in (".", *sys.path)]
-        every = (file for one in places for file in (one.with_suffix(".py"), one / "__init__.py"))
-        path = next(filter(Path.is_file, every), path)
     if path.suffix != ".py" or not path.is_file():
-        raise CourseError(f"there is no Python file or module {place}")
+        raise CourseError(f"there is no Python file {place}")
     parents = path.absolute().parents
     folders = [*takewhile(lambda folder: (folder / "__init__.py").is_file(), parents)]
     for one in (path, *folders):  # a cloned folder may hold a link to any file of the user
@@ -110,6 +103,14 @@ class Definition(msgspec.Struct, frozen=True):
     takes: dict[str, str]
 
 
+class Error(msgspec.Struct, frozen=True):
+    """An error of the audited code. line: its last line in the file, None if it passed none."""
+
+    type: str
+    text: str
+    line: int | None
+
+
 class Opened(msgspec.Struct, frozen=True):
     """What the process says about a file: definitions, and the names and error of what failed."""
 
@@ -117,13 +118,19 @@ class Opened(msgspec.Struct, frozen=True):
     problems: list[tuple[list[str], Error]]
 
 
+# What it says about one call: `tensor`, `object` or nothing for each part of the result, and the
+# arguments, and weights as `weight.NAME`, with a gradient that is not 0.
+Called = tuple[list[str], list[str]]
+
+
 class Made(msgspec.Struct, frozen=True):
-    """What the process says about a module that it made; everything is empty for a function.
+    """What the process says about a module and its calls; of a function, only about the calls.
 
     modules: the types of its parts by path. attributes: tensors that are no part of it. state: the
     values of its parameters and buffers.
     """
 
+    calls: list[Called]
     parameters: dict[str, Any] = {}
     modules: dict[str, str] = {}
     attributes: list[str] = []
@@ -133,24 +140,6 @@ class Made(msgspec.Struct, frozen=True):
     def weights(self) -> dict[str, Tensor]:
         """Return the parameters by name."""
         return {name: self.state[name] for name in self.parameters if name in self.state}
-
-
-class Called(msgspec.Struct, frozen=True):
-    """What the process says about one call.
-
-    parts: `tensor`, `object` or nothing for each part of the result. reached: the arguments, and
-    weights as `weight.NAME`, with a gradient that is not 0.
-    """
-
-    parts: list[str]
-    reached: list[str]
-
-
-class Ran(msgspec.Struct, frozen=True):
-    """What the process says about a request to run the code."""
-
-    made: Made
-    calls: list[Called]
 
 
 class Code:
@@ -179,9 +168,9 @@ class Code:
         try:
             told, sent = self.channel.ask(asked, tensors, SECONDS)
             if "error" in told:
-                type, text, line = msgspec.convert(told["error"], Error)
-                said = f"{type}: {text.strip().partition(chr(10))[0][:160]}"
-                raise Raised(f"line {line} raises {said}" if line else said, line or 0)
+                error = msgspec.convert(told["error"], Error)
+                said = f"{error.type}: {error.text.strip().partition(chr(10))[0][:160]}"
+                raise Raised(f"line {error.line} raises {said}" if error.line else said, error.line)
             return msgspec.convert(told.get("told"), kind), sent
         except (TimedOut, Ended, BadMessage, msgspec.ValidationError) as end:
             self.close()

@@ -25,20 +25,18 @@ Edit = tuple[str, str, str, str, str]
 USUAL_EPS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
 
 
-def forms(formula: Formula, edits: Iterable[Edit]) -> Iterator[tuple[Mistake | None, Formula]]:
-    """Yield a right formula without a mistake, and then its edits."""
-    yield None, formula
-    for old, new, name, where, says in edits:
-        yield Mistake(name, where, says) if name else None, edited(formula, old, new)
-
-
 @cache
-def edited(formula: Formula, old: str, new: str) -> Formula:
-    """Return a formula with a text in its source replaced, wherever it is."""
-    source, names = inspect.getsource(formula), dict(formula.__globals__)
-    assert old in source, f"{formula.__name__} has no {old}"
-    exec(source.replace(old, new), names)
-    return names[formula.__name__]
+def forms(formula: Formula, edits: tuple[Edit, ...]) -> list[tuple[Mistake | None, Formula]]:
+    """Return a right formula without a mistake, and then its edits."""
+    source = inspect.getsource(formula)
+    found: list[tuple[Mistake | None, Formula]] = [(None, formula)]
+    for old, new, name, where, says in edits:
+        assert old in source, f"{formula.__name__} has no {old}"
+        names = dict(formula.__globals__)
+        exec(source.replace(old, new), names)
+        mistake = Mistake(name, where, says) if name else None
+        found.append((mistake, names[formula.__name__]))
+    return found
 
 
 @dataclass(frozen=True)
@@ -46,28 +44,27 @@ class Kind:
     """One kind of part, such as a layer norm.
 
     names: a pattern for the names of its definitions. takes: the arguments of a function, in their
-    order; a module is called on `x`. inputs: draws the arguments, by role. formula: takes weights
-    and inputs.
+    order; a module is called on `x`. formula: takes weights, and the arguments by name.
     """
 
     name: str
     names: str
     takes: tuple[str, ...]
-    inputs: Callable[[Sizes], dict[str, Any]]
     formula: Formula
     edits: tuple[Edit, ...]
 
+    def inputs(self, sizes: Sizes) -> dict[str, Any]:
+        """Return drawn arguments by role.
 
-def drawn(*shape: int, seed: int) -> Tensor:
-    """Return normal numbers."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
-def softmax_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return a tensor of one of several shapes, and an axis."""
-    shapes = (((3, 6), -1), ((2, 4, 5), 0), ((2, 3, 4, 2, 3), 2), ((2, 40), 1))
-    shape, dim = shapes[sizes.seed % len(shapes)]
-    return {"x": drawn(*shape, seed=sizes.seed), "dim": dim}
+        Numbers of the first sequence are so small that eps matters. Positions are in no order.
+        """
+        chance = torch.Generator().manual_seed(sizes.seed)
+        x = torch.randn(sizes.batch, sizes.tokens, sizes.width, generator=chance) + 0.5
+        x[0] *= 2e-3
+        positions = torch.randperm(sizes.tokens + 5, generator=chance)[5:]
+        every = {"x": x, "dim": (-1, 0, 2, 1)[sizes.seed % 4], "positions": positions}
+        every |= {"count": sizes.tokens + 2, "width": sizes.width}
+        return {name: one for name, one in every.items() if name in ("x", *self.takes)}
 
 
 def softmax(weights: list[Tensor], x: Tensor, dim: int) -> Iterator[Tensor]:
@@ -75,13 +72,6 @@ def softmax(weights: list[Tensor], x: Tensor, dim: int) -> Iterator[Tensor]:
     for numbers in (x, x - x.amax(dim, keepdim=True)):
         powers = numbers.exp()
         yield powers / powers.sum(dim, keepdim=True)
-
-
-def norm_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return rows of numbers; those of the first sequence are so small that eps matters."""
-    x = drawn(sizes.batch, sizes.tokens, sizes.width, seed=sizes.seed) + 0.5
-    x[0] *= 2e-3
-    return {"x": x}
 
 
 def conventions(weights: list[Tensor], width: int) -> Iterator[tuple[Tensor, Tensor, float]]:
@@ -106,32 +96,19 @@ def rms_norm(weights: list[Tensor], x: Tensor) -> Iterator[Tensor]:
         yield x / (square + eps).sqrt() * scale + shift
 
 
-def rotary_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return vectors and their positions, which have gaps and are in no order."""
-    chance = torch.Generator().manual_seed(sizes.seed)
-    positions = torch.randperm(sizes.tokens + 5, generator=chance)[5:]
-    return {"x": drawn(sizes.tokens, sizes.width, seed=sizes.seed), "positions": positions}
-
-
 def joined(one: Tensor, other: Tensor, neighbours: bool) -> Tensor:
     """Return vectors of pairs: neighbours, or entry i of the first and of the second half."""
     return torch.stack((one, other), -1).flatten(-2) if neighbours else torch.cat((one, other), -1)
 
 
 def rotary(weights: list[Tensor], x: Tensor, positions: Tensor) -> Iterator[Tensor]:
-    """Yield vectors (tokens, width) turned by their positions, in both conventions of pairs."""
+    """Yield vectors turned by their positions, in both conventions of pairs."""
     exponents = torch.arange(x.shape[-1] // 2) / (x.shape[-1] // 2)
     angles = positions[:, None] * 10000.0**-exponents
     for near in (False, True):
         cos, sin = (joined(one, one, near) for one in (angles.cos(), angles.sin()))
         one, other = (x[..., ::2], x[..., 1::2]) if near else x.chunk(2, -1)
         yield joined(one, other, near) * cos + joined(-other, one, near) * sin
-
-
-def sinusoidal_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return the number of positions, their width, and what a module adds them to."""
-    count, width = sizes.tokens + 2, sizes.width  # of both axes, since either can be that of tokens
-    return {"count": count, "width": width, "x": torch.zeros(count, count, width)}
 
 
 def sinusoidal(weights: list[Tensor], count: int, width: int, x: Tensor) -> Iterator[Tensor]:
@@ -146,13 +123,12 @@ def sinusoidal(weights: list[Tensor], count: int, width: int, x: Tensor) -> Iter
         exponents = torch.arange(half) / last
         angles = torch.arange(count)[:, None] * 10000.0**-exponents
         made = joined(angles.sin(), angles.cos(), near)
-        yield from (made, x + made, x + made[:, None])
+        yield from (made, x + made[: x.shape[1]], x + made[: x.shape[0], None])
 
 
 RIGHT = ("", "", "")
 NORMS: tuple[Edit, ...] = (
     ("* scale", "* (1 + scale)", *RIGHT),
-    (" + eps", "", "no_eps", "eps var", "There is no eps."),
     (" * scale", "", "scale_left_out", "return", "The scale is not applied."),
 )
 RATES: tuple[Edit, ...] = (
@@ -162,20 +138,20 @@ RATES: tuple[Edit, ...] = (
 )  # fmt: skip
 MIXED = "Two conventions are mixed:"
 KINDS = (
-    Kind("softmax", r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?", ("x", "dim"), softmax_inputs, softmax, (
+    Kind("softmax", r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?", ("x", "dim"), softmax, (
         ("powers.sum(dim, keepdim=True)", "powers.sum()", "softmax_over_all", "sum", "All entries together sum to 1, not each row."),
         ("sum(dim", "sum(0", "softmax_over_dimension_0", "dim axis sum", "The softmax runs over the first axis."),
         ("sum(dim", "sum(-1", "dim_ignored", "dim=-1 -1", "The `dim` that is passed in is ignored: the last axis is always used."),
         ("numbers.exp()", "numbers", "no_exponential", "amax max sum", "There is no exponential: the numbers are divided by their sum."),
         (" / powers.sum(dim, keepdim=True)", "", "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."),
     )),
-    Kind("RMS norm", r"\w*rms_?norm\w*", ("x",), norm_inputs, rms_norm, (
+    Kind("RMS norm", r"\w*rms_?norm\w*", ("x",), rms_norm, (
         ("(square + eps).sqrt()", "(square.sqrt() + eps)", *RIGHT),
         *NORMS,
         ("mean(", "sum(", "sum_of_squares", "sum", "The squares are summed, not averaged."),
         ("    square", "    x = x - x.mean(-1, keepdim=True)\n    square", "mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
     )),
-    Kind("layer norm", r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?", ("x",), norm_inputs, layer_norm, (
+    Kind("layer norm", r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?", ("x",), layer_norm, (
         *NORMS,
         ("centred.square().mean(-1, keepdim=True)", "x.var(-1, keepdim=True)", "unbiased_variance", "var std", "The variance is divided by d - 1 instead of d."),
         ("(square + eps).sqrt()", "(square.sqrt() + eps)", "eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
@@ -185,14 +161,14 @@ KINDS = (
         (" + shift", "", "shift_left_out", "return", "The shift is not applied."),
     )),
     # A RotaryEmbedding may return angles.
-    Kind("rotary positions", r"rotate|rope|rotary|apply_?(rope|rotary)\w*", ("x", "positions"), rotary_inputs, rotary, (
+    Kind("rotary positions", r"rotate|rope|rotary|apply_?(rope|rotary)\w*", ("x", "positions"), rotary, (
         ("one, one, near", "one, one, not near", "angles_of_other_pairs", "repeat_interleave stack cat repeat", f"{MIXED} the angles are laid out for neighbours (a a b b) and the turn is that of halves (a b a b), or the other way round."),
         ("if near", "if not near", "pairs_split_and_joined_differently", "::2 cat stack", f"{MIXED} pairs are split as neighbours and joined as halves, or the other way round."),
         ("* sin", "* -sin", "turned_backwards", "sin", "The turn has the other direction."),
         ("joined(-other", "joined(other", "no_minus", "sin", "The turn lacks its minus sign."),
         *RATES,
     )),
-    Kind("sinusoidal positions", r"\w*(sinusoid|sin_?cos|positional_?enc)\w*", ("count", "width"), sinusoidal_inputs, sinusoidal, (
+    Kind("sinusoidal positions", r"\w*(sinusoid|sin_?cos|positional_?enc)\w*", ("count", "width"), sinusoidal, (
         ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()", "sines_and_cosines_swapped", "sin cos", "Sines and cosines are swapped."),
         *RATES,
     )),

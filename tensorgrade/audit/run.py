@@ -1,5 +1,9 @@
-"""Run an audit: the audited code is in a sandboxed child, or in this process if it is trusted."""
+"""Run audits and report them: the verdict first, each line of code as `file.py:12`.
 
+The audited code is in a sandboxed child, or in this process if it is trusted.
+"""
+
+import os
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -12,18 +16,20 @@ import torch
 from ..attempts.lab import There
 from ..attempts.maker import private_paths
 from ..course import CourseError, Limits
+from ..exchange.text import printable
 from ..project import find_project
 from ..sandbox.holes import must_hold
 from ..sandbox.processes import Budget, ForkServer, site_folders
 from .child import Bench
 from .code import CannotRun, Code, Definition, File, Mistake, Opened, Raised, Stopped, file_of
 from .parts import kind_named
-from .relations import results_of
+from .relations import PARTS, RELATIONS, result_of
 from .subject import Subject, dependence
 from .trials import is_causal, subject_of, with_mask
 
 LIMITS = Limits(memory_bytes=4 << 30, processor_seconds=300)
 MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
+MOST = 400  # characters of a line of the report
 IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
 SIGNS = re.compile(r"softmax|scaled_dot|MultiheadAttention")
@@ -49,17 +55,16 @@ KNOWN_ERRORS = {
 }  # fmt: skip
 
 
-def audits(targets: list[str], wishes: dict[str, Any], trust: bool = False) -> Iterator[dict]:
+def audits(targets: list[str], wished: str = "", trust: bool = False) -> Iterator[dict]:
     """Yield the audits of each file's definitions. Raises CourseError.
 
-    wishes: what the caller knows: the kind as `as`, and values of arguments by name as `arguments`.
-    trust: run the code in this process, without a sandbox.
+    wished: what the code is, if the caller knows it, such as `causal_attention`. trust: run the code in this process, without a sandbox.
     """
     files = [*map(file_of, targets)]
     torch.set_num_threads(1)  # several are slower for small tensors
     with nullcontext() if trust else sandbox(files) as server:
         for file in files:
-            yield audit_of_file(file, wishes, server)
+            yield audit_of_file(file, wished, server)
 
 
 def sandbox(files: list[File]) -> ForkServer:
@@ -79,7 +84,7 @@ def sandbox(files: list[File]) -> ForkServer:
     return server
 
 
-def audit_of_file(file: File, wishes: dict[str, Any], server: ForkServer | None) -> dict:
+def audit_of_file(file: File, wished: str, server: ForkServer | None) -> dict:
     """Return the audits of one file's definitions. server: None runs the code in this process."""
 
     def start() -> There | Bench:
@@ -93,7 +98,7 @@ def audit_of_file(file: File, wishes: dict[str, Any], server: ForkServer | None)
         for name in [file.name] if file.name else wanted:
             if not code.channel:  # it stopped
                 code.open()
-            audits.append(audit_of_definition(code, opened, name, wishes))
+            audits.append(audit_of_definition(code, opened, name, wished))
     except (Stopped, Raised) as error:
         found["problem"] = str(error).replace("raises SyntaxError", "has a syntax error")
     code.close()
@@ -105,19 +110,19 @@ def audit_of_file(file: File, wishes: dict[str, Any], server: ForkServer | None)
     return found
 
 
-def audit_of_definition(code: Code, file: Opened, name: str, wishes: dict[str, Any]) -> dict:
+def audit_of_definition(code: Code, file: Opened, name: str, wished: str) -> dict:
     """Return the audit of one definition, or why it could not be run, in a form for JSON."""
     one = {one.name: one for one in file.definitions}.get(name)  # the last of that name
     told: dict[str, Any] = {"name": name, "line": one.line if one else 1}
     failed = [error for names, error in file.problems if name in names]
-    imports = [error for _, error in file.problems if error[0] in IMPORT_ERRORS]
+    imports = [error for _, error in file.problems if error.type in IMPORT_ERRORS]
     try:
         if failed:
-            raise CannotRun(f"loading it raises {failed[0][0]}: {failed[0][1]}")
+            raise CannotRun(f"loading it raises {failed[0].type}: {failed[0].text}")
         if not one:
             raise CannotRun(f"the file defines no `{name}`")
-        subject = understood(code, one, wishes)
-        found = results_of(subject)
+        subject = understood(code, one, wished)
+        found = [result_of(subject, name) for name in (PARTS if subject.kind else RELATIONS)]
         mistakes = [mistake for _, mistake in found if mistake]
         told |= {"status": "fails" if mistakes else "holds", "taken_for": described(subject)}
         told["relations"] = [result for result, _ in found]
@@ -128,7 +133,7 @@ def audit_of_definition(code: Code, file: Opened, name: str, wishes: dict[str, A
         if not isinstance(error, (CannotRun, Stopped)):
             why = f"its results cannot be judged ({type(error).__name__}: {why})"
         if imports:  # in the sandbox, a file that is in no package can import nothing next to it
-            said = "; ".join(f"line {line}: {text}" for _, text, line in imports)
+            said = "; ".join(f"line {one.line}: {one.text}" for one in imports)
             why, line = f"an import of the file failed ({said}; --trust allows it)", 0
         told |= {"status": "not run", "why": why}
         mistakes = known_errors(why, line)
@@ -153,11 +158,11 @@ def is_candidate(one: Definition, text: str) -> bool:
     return one.has_forward and (bool(named) or has_signs)
 
 
-def understood(code: Code, one: Definition, wishes: dict[str, Any]) -> Subject:
+def understood(code: Code, one: Definition, wished: str) -> Subject:
     """Return a definition with its kind, its mask, and causal or not. Raises CannotRun or Stopped."""
-    wished, by_name = wishes.get("as", ""), ATTENTION_NAME.search(one.name)
+    by_name = ATTENTION_NAME.search(one.name)
     kind = kind_named(wished or one.name) if wished or not (one.is_class and by_name) else None
-    subject = subject_of(code, one, wishes.get("arguments", {}), kind)
+    subject = subject_of(code, one, kind)
     if kind:
         return subject
     causal = "causal" in wished if wished else is_causal(subject)
@@ -203,3 +208,93 @@ def line_of(definition: Definition, mistake: Mistake) -> int:
             if re.search(pattern, line.partition("#")[0]):
                 return number
     return definition.line
+
+
+def status_of(found: dict) -> int:
+    """Return the exit status: 1 if a relation fails, 2 if nothing could be run, otherwise 0."""
+    states = [one["status"] for one in found["audits"]]
+    if "fails" in states:
+        return 1
+    return 0 if "holds" in states and not found["problem"] else 2
+
+
+def report(found: dict, brief: bool = False) -> str:
+    """Return the report on a file as text.
+
+    brief: a definition that could not be run has one line, and a file without attention none.
+    """
+    path = shown(found["file"])
+    parts = [[*lines_of(one, path)] for one in found["audits"]]
+    if brief:
+        parts = [[": ".join(p[:2])] if "could not be run" in p[0] else p for p in parts]
+    if found["problem"]:
+        parts.append([f"{path} could not be run: {found['problem']}."])
+    elif not parts and not brief:
+        said = f"{path} has no class or function that looks like attention. If one is, name it: "
+        parts.append([f"{said}tensorgrade audit {path}:NAME"])
+    return "\n\n".join("\n".join(map(one_line, lines)) for lines in parts)
+
+
+def one_line(text: str) -> str:
+    """Return a text as one printable line, since audited code chooses parts of it.
+
+    >>> one_line("a\\x1b[31mb\\n::error::c")
+    'a?[31mb?::error::c'
+    """
+    return printable(text.replace("\n", "\0").replace("\t", "\0"), MOST)
+
+
+def shown(path: str) -> str:
+    """Return a path relative to this folder if it is below it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+def lines_of(audit: dict, path: str) -> Iterator[str]:
+    """Yield the lines on one definition."""
+    place = f"{path}:{audit['line']} {audit['name']}"
+    if audit["status"] == "not run":
+        yield f"{place}: could not be run"
+        yield f"  {audit['why'][:1].upper()}{audit['why'][1:].rstrip('.')}."
+        yield from causes(audit, path, "What the error means")
+        return
+    failing, holding, skipped = (
+        [one for one in audit["relations"] if one["status"] == status]
+        for status in ("fails", "holds", "skipped")
+    )
+    if failing:
+        yield f"{place}: WRONG, {len(failing)} of {len(failing) + len(holding)} relations fail"
+    else:
+        yield f"{place}: no mistake found, {len(holding)} relations hold"
+    yield f"  Taken for {audit['taken_for']}"
+    yield from causes(audit, path, "Known mistake")
+    said = [one["says"] for one in audit["mistakes"]]
+    for one in failing:
+        yield f"  ✗ {one['name']}" + ("" if one["why"] in said else f": {one['why']}")
+    if holding:
+        yield f"  ✓ {', '.join(one['name'] for one in holding)}"
+    for one in skipped:
+        if "formula" in one["name"]:
+            yield f"  – Not tested: {one['name']}, because {one['why']}"
+
+
+def causes(audit: dict, path: str, lead: str) -> Iterator[str]:
+    """Yield the known mistakes, each with its line, and the lines that raise errors."""
+    for one in audit["mistakes"]:
+        if one["name"]:
+            yield f"  {lead}: {one['says']}"
+        if one["line"]:
+            yield f"  Look at {path}:{one['line']}    {one['code']}"
+
+
+def annotations(found: dict) -> Iterator[str]:
+    """Yield commands with which a GitHub workflow marks lines."""
+    path = shown(found["file"])
+    for audit in found["audits"]:
+        failing = [one for one in audit.get("relations", ()) if one["status"] == "fails"]
+        if failing:
+            said = " ".join(dict.fromkeys(one["why"] for one in failing))
+            title = f"{audit['name']}: {failing[0]['name']}".replace(",", " ").replace(":", " ")
+            line = next((one["line"] for one in audit["mistakes"]), audit["line"])
+            told = f"::error file={path},line={line},title={title}::{said}"
+            yield one_line(told.replace("%", "%25"))

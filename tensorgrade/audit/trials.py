@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,23 +30,20 @@ from .subject import (
 
 # Layouts of functions, the most common first.
 FUNCTIONS = ("batch, heads, tokens", "batch, tokens, heads", "batch, tokens", "tokens")
-CAUSAL_NAME = re.compile(r"causal|autoregress|masked_?(self|multi|att)", re.I)
+CAUSAL_NAME = re.compile(r"(?<!non)(?<!non_)causal|autoregress|masked_?(self|multi|att)", re.I)
 DECODER_NAME = re.compile(r"decoder|gpt", re.I)
-BOTH_WAYS = re.compile(r"non_?causal|bidirectional", re.I)
 TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
 TENSORS = ("x", "q", "k", "v", "context")
 
 
-def subject_of(
-    code: Code, definition: Definition, given: dict[str, Any], kind: Kind | None
-) -> Subject:
+def subject_of(code: Code, definition: Definition, kind: Kind | None) -> Subject:
     """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun.
 
     Code can run in several layouts. The one in which only tokens of one sequence, and of one head
     of a function, are mixed is taken, and otherwise the first that runs. A context that may be left
     out, and has to be or has no effect, is left out.
     """
-    subject = Subject(code, definition, given, kind, call_roles(definition, given, kind))
+    subject = Subject(code, definition, kind, call_roles(definition, kind))
     if not kind and not definition.is_class and subject.tensors != "q, k, v":
         raise CannotRun(
             "a function is audited if it takes queries, keys and values; this one takes "
@@ -71,9 +67,9 @@ def subject_of(
     return ran[0]
 
 
-def call_roles(definition: Definition, given: dict[str, Any], kind: Kind | None) -> dict[str, str]:
+def call_roles(definition: Definition, kind: Kind | None) -> dict[str, str]:
     """Return the role of each parameter of a call, by its name and place."""
-    roles = {name: role_of(name, CALL) for name in definition.takes if name not in given}
+    roles = {name: role_of(name, CALL) for name in definition.takes}
     required = [name for name in roles if not definition.takes[name]]
     if kind:
         inputs = ("x",) if definition.is_class else kind.takes
@@ -162,7 +158,7 @@ def is_causal(subject: Subject) -> bool:
     It must run when it is called like a causal one.
     """
     name, code = subject.definition.name, "\n".join(line for _, line in subject.definition.lines)
-    if subject.tensors == "x, context" or BOTH_WAYS.search(name):
+    if subject.tensors == "x, context":
         return False
     causal = replace(subject, causal=True)
     try:
@@ -170,15 +166,15 @@ def is_causal(subject: Subject) -> bool:
     except FAILURES:
         return False
     behaves = any(not one.triu(1).any() and one.tril(-1).any() for one in tables)
+    has_mask, is_class = subject.has("mask"), subject.definition.is_class
     if subject.has("causal") or subject.constructor_has("causal"):
         # Next to a mask, `is_causal` can be a hint on that mask, which means nothing alone.
         by_others = subject.has("causal") or any(map(is_configuration, subject.definition.makes))
-        return behaves or not (by_others and subject.has("mask") and subject.definition.is_class)
-    if CAUSAL_NAME.search(name):
-        return True
-    if not subject.has("mask") and (DECODER_NAME.search(name) or TRIANGLE.search(code)):
-        return True  # otherwise the caller's mask may make it causal
-    return behaves and not (subject.tensors == "q, k, v" and subject.definition.is_class)
+        return behaves or not (by_others and has_mask and is_class)
+    # A mask of the caller's may make it causal.
+    shown = not has_mask and (DECODER_NAME.search(name) or TRIANGLE.search(code))
+    needs_mask = subject.tensors == "q, k, v" and is_class
+    return bool(CAUSAL_NAME.search(name) or shown) or (behaves and not needs_mask)
 
 
 def with_mask(subject: Subject) -> Subject:

@@ -68,7 +68,7 @@ def audited(folder, line: str = "", name: str = "") -> dict:
     (folder / "package" / "helper.py").write_text(HELPER, encoding="utf-8")
     path = folder / "package" / "inner" / "code.py"
     path.write_text(MODEL.replace("{line}", line), encoding="utf-8")
-    (found,) = audits([f"{path}{name}"], {})
+    (found,) = audits([f"{path}{name}"])
     return found
 
 
