@@ -218,7 +218,7 @@ def gradients(subject: Subject, sizes: Sizes) -> Mistake | None:
         raise CannotRun("it takes no tensor")
     if sizes.tokens > 1:
         layers = layers_by_role(subject.made)
-        needed += [f"weight.{n}" for role, every in layers.items() if role for n, *_ in every]
+        needed += [f"weight.{every[0][0]}" for role, every in layers.items() if role]
     for during in ("", " in evaluation"):
         _, (output,) = subject.run(sizes, Call(inputs, training=not during, gradients=True))
         if missing := [name for name in needed if name not in output.reached]:
