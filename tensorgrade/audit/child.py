@@ -6,8 +6,7 @@ import re
 import sys
 import types
 import warnings
-from contextlib import suppress
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -54,7 +53,7 @@ class Bench:
             with warnings.catch_warnings(action="ignore"), standard_torch():
                 return self.open(asked) if asked["do"] == "open" else self.run(asked, tensors)
         except (Exception, SystemExit) as error:
-            return {"error": summary(describe_error(error, self.filename))}, {}
+            return {"error": describe_error(error, self.filename)}, {}
 
     def close(self) -> None:
         """Do nothing: this process goes on."""
@@ -64,17 +63,15 @@ class Bench:
         text, name, self.filename = asked["text"], asked["module"], asked["filename"]
         body = ast.parse(text).body
         sys.path.insert(0, str(Path(asked["package"] or self.filename).parent))
-        open_packages(name, asked["package"])
+        import_packages(name, asked["package"])
         definitions = [one for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
         problems: list[dict] = []
-        known = sys.modules.get(name)  # imported by its package
-        if known and all(hasattr(known, one.name) for one in definitions):
-            self.module = known
-        else:
+        self.module = sys.modules.get(name, self.module)
+        if not all(hasattr(self.module, one.name) for one in definitions):
             self.module, problems = load_module(name or "audited", text, self.filename)
         told = {
             "definitions": [described(one, text.split("\n"), self.module) for one in definitions],
-            "problems": [[one["names"], summary(one["error"])] for one in problems],
+            "problems": [[one["names"], one["error"]] for one in problems],
         }
         return {"told": told}, {}
 
@@ -99,17 +96,12 @@ class Bench:
             # Copies, because a later call may change them.
             found = {n: one for n, one in enumerate(parts) if isinstance(one, Tensor)}
             sent |= {f"{number}.{n}": one.detach().clone() for n, one in found.items()}
-        return {"told": {"made": made, "calls": calls}}, sent
+        return {"told": made | {"calls": calls}}, sent
 
 
 def under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors whose names start with a prefix, without it."""
     return {n.removeprefix(prefix): one for n, one in tensors.items() if n.startswith(prefix)}
-
-
-def summary(error: dict) -> list:
-    """Return the type, the text and the line of an error."""
-    return [error["type"], error["text"], error["line"]]
 
 
 def make(
@@ -121,8 +113,7 @@ def make(
     """
     sizes = Sizes(**asked["sizes"])
     torch.default_generator.manual_seed(sizes.seed)
-    values = sizes.values | {"causal": asked["causal"]}
-    made = target(**construction(target, values, asked["given"], module))
+    made = target(**construction(target, sizes.values | asked["values"], module))
     if not isinstance(made, nn.Module):
         raise TypeError("the class makes no nn.Module")
     chance = torch.Generator().manual_seed(sizes.seed + 3)
@@ -161,23 +152,18 @@ class Configuration(dict):
         return getattr(self, name, default)
 
 
-def construction(
-    target: Any, values: dict[str, Any], given: dict[str, Any], module: types.ModuleType
-) -> dict[str, Any]:
+def construction(target: Any, values: dict[str, Any], module: types.ModuleType) -> dict[str, Any]:
     """Return arguments for a constructor, by the roles of its parameters.
 
-    values: by role. given: by name. module: where configurations are looked up. Raises KeyError
-    with the name of a parameter without a value.
+    values: by role. module: where configurations are looked up. Raises KeyError with the name of a
+    parameter without a value.
     """
     arguments: dict[str, Any] = {}
     for one in named_parameters(target):
         role, needed = role_of(one.name, CONSTRUCTOR), one.default is one.empty
         is_no_option = role in ("bias", "causal") and not isinstance(one.default, bool)
         if (needed or one.default is None) and is_configuration(one.name):
-            known = given.get(one.name, {})
-            arguments[one.name] = configuration(one.annotation, values, known, module)
-        elif one.name in given:
-            arguments[one.name] = given[one.name]
+            arguments[one.name] = configuration(one.annotation, values, module)
         elif needed and one.annotation in (bool, "bool"):
             arguments[one.name] = True
         elif role in values and (needed or not (role in KEPT_DEFAULTS or is_no_option)):
@@ -187,9 +173,7 @@ def construction(
     return arguments
 
 
-def configuration(
-    annotation: Any, values: dict[str, Any], given: dict[str, Any], module: types.ModuleType
-) -> Any:
+def configuration(annotation: Any, values: dict[str, Any], module: types.ModuleType) -> Any:
     """Return a configuration: of the annotated class, or one that answers by name.
 
     Of names that say nothing, it knows the defaults in the module's classes of configurations.
@@ -200,10 +184,8 @@ def configuration(
         every = [p for one in named if isinstance(one, type) for p in named_parameters(one)]
         unclear = [p for p in every if not role_of(p.name, CONSTRUCTOR)]
         defaults = {p.name: p.default for p in unclear if p.default is not p.empty}
-        return Configuration(values | defaults | {"_attn_implementation": "eager"} | given)
-    roles = {one.name: role_of(one.name, CONSTRUCTOR) for one in named_parameters(kind)}
-    known = {n: values[r] for n, r in roles.items() if r in values and r not in KEPT_DEFAULTS}
-    made = kind(**(known | given))
+        return Configuration(values | defaults | {"_attn_implementation": "eager"})
+    made = kind(**construction(kind, values, module))
     if hasattr(made, "_attn_implementation"):
         made._attn_implementation = "eager"
     return made
@@ -217,7 +199,7 @@ def named_parameters(function: Any) -> list[inspect.Parameter]:
 
 def called(
     target: Any, call: dict, tensors: dict[str, Tensor], earlier: dict[str, Any]
-) -> tuple[dict[str, Any], list[Any]]:
+) -> tuple[tuple[list[str], list[str]], list[Any]]:
     """Call a function or a module; return the description of the call, and the parts of its result.
 
     tensors, earlier: arguments by name; the second ones are parts of earlier results.
@@ -228,28 +210,23 @@ def called(
         passed |= {name: one.requires_grad_().clone() for name, one in leaves.items()}
     if isinstance(target, nn.Module):
         target.train(call["training"])
-        leaves |= {f"weight.{name}": one for name, one in target.named_parameters()}
+        leaves |= {f"weight.{n}": one for n, one in target.named_parameters() if one.requires_grad}
     torch.default_generator.manual_seed(call["seed"])
     with torch.set_grad_enabled(call["gradients"]):
         parts = [*parts_of(target(**passed, **earlier, **call["plain"]))]
-    kinds = [
-        "tensor" if isinstance(p, Tensor) else "object" if p is not None else "" for p in parts
-    ]
-    reached = reached_by(parts, leaves) if call["gradients"] else []
-    return {"parts": kinds, "reached": reached}, parts
+    kinds = ["" if p is None else "tensor" if isinstance(p, Tensor) else "object" for p in parts]
+    return (kinds, reached_by(parts, leaves)), parts
 
 
 def reached_by(parts: list[Any], leaves: dict[str, Tensor]) -> list[str]:
-    """Return the leaves with a gradient that is not 0, of a sum of results with drawn factors."""
-    chance, total = torch.Generator().manual_seed(1), torch.zeros(())
-    for one in parts:
-        if isinstance(one, Tensor) and one.is_floating_point() and one.isfinite().all():
-            total = total + (torch.randn(one.shape, generator=chance).to(one) * one).sum()
-    needed = {name: one for name, one in leaves.items() if one.requires_grad}
-    if not total.requires_grad:
+    """Return the leaves with a gradient that is not 0, of drawn gradients of the results."""
+    chance = torch.Generator().manual_seed(1)
+    outputs = [p for p in parts if isinstance(p, Tensor) and p.requires_grad and p.isfinite().all()]
+    if not (outputs and leaves):
         return []
-    found = torch.autograd.grad(total, [*needed.values()], allow_unused=True)
-    return [n for n, one in zip(needed, found, strict=True) if one is not None and one.any()]
+    drawn = [torch.randn(one.shape, generator=chance).to(one) for one in outputs]
+    found = torch.autograd.grad(outputs, [*leaves.values()], drawn, allow_unused=True)
+    return [n for n, one in zip(leaves, found, strict=True) if one is not None and one.any()]
 
 
 def described(
@@ -283,19 +260,16 @@ def parameters(function: Any) -> dict[str, str]:
     return {p.name: "" if p.default is p.empty else repr(p.default)[:80] for p in every}
 
 
-def open_packages(module: str, folder: str) -> None:
-    """Import the packages around a module, and itself if it is one, the topmost from its folder.
+def import_packages(module: str, folder: str) -> None:
+    """Import a module and the packages around it, the topmost from its folder.
 
     One whose own code fails stays there without its names, so that relative imports work.
     """
     names = module.split(".") if folder else []
     for depth in range(len(names)):
-        name, place = ".".join(names[: depth + 1]), Path(folder, *names[1 : depth + 1])
-        if name not in sys.modules and (place / "__init__.py").is_file():
-            spec = spec_from_file_location(
-                name, place / "__init__.py", submodule_search_locations=[str(place)]
-            )
-            assert spec and spec.loader, "an __init__.py is a file of Python"
-            sys.modules[name] = package = module_from_spec(spec)
-            with suppress(Exception, SystemExit):
-                spec.loader.exec_module(package)
+        name = ".".join(names[: depth + 1])
+        try:
+            import_module(name)
+        except (Exception, SystemExit):
+            sys.modules[name] = package = types.ModuleType(name)
+            package.__path__ = [str(Path(folder, *names[1 : depth + 1]))]
