@@ -109,6 +109,8 @@ OTHER_ATTENTION = re.compile(
 
 def why_not_plain(subject: Subject) -> str:
     """Return why a definition does not claim to follow the formula of attention; "" if it does."""
+    if subject.tensors == "q, k":
+        return "it returns weights only"
     own = subject.definition.name
     if not OTHER_ATTENTION.search(own):
         words = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one) for one in subject.definition.names)

@@ -23,7 +23,7 @@ from ..runner.names import parameters_of
 from ..runner.steps import parts_of
 from ..runner.syntax import is_text
 from ..runner.wire import pack, receive, send, unpack
-from .roles import CONSTRUCTOR, Sizes, is_configuration, role_of
+from .roles import CONSTRUCTOR, is_configuration, role_of
 
 warm_up = runner.warm_up  # the fork server calls this
 
@@ -43,6 +43,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.module, self.filename = types.ModuleType("audited"), ""
+        self.given: dict[str, Any] = {}  # arguments by name
 
     def ask(self, asked: dict, tensors: dict[str, Tensor], seconds: float = 0.0) -> Reply:
         """Return the reply to a request, or the error that it raised, with its line.
@@ -61,6 +62,7 @@ class Bench:
     def open(self, asked: dict) -> Reply:
         """Run a file; describe its definitions, and the errors of statements that failed."""
         text, name, self.filename = asked["text"], asked["module"], asked["filename"]
+        self.given = asked["arguments"]
         body = ast.parse(text).body
         sys.path.insert(0, str(Path(asked["package"] or self.filename).parent))
         import_packages(name, asked["package"])
@@ -83,7 +85,7 @@ class Bench:
         target: Any = getattr(self.module, asked["name"])
         made, sent = {}, {}
         if isinstance(target, type):
-            target = make(target, asked, under(tensors, "state."), self.module)
+            target = self.make(target, asked, under(tensors, "state."))
             made, state = describe_module(target), target.state_dict()
             sent = {f"state.{n}": v.clone() for n, v in state.items() if isinstance(v, Tensor)}
         results: list[list[Any]] = []
@@ -98,34 +100,30 @@ class Bench:
             sent |= {f"{number}.{n}": one.detach().clone() for n, one in found.items()}
         return {"told": made | {"calls": calls}}, sent
 
+    def make(self, target: type, asked: dict, state: dict[str, Tensor]) -> nn.Module:
+        """Make a module, and draw its weights or take those of a state.
+
+        Every parameter is drawn, since zeros and ones would hide mistakes.
+        """
+        torch.default_generator.manual_seed(asked["seed"])
+        made = target(**construction(target, asked["values"], self.given, self.module))
+        if not isinstance(made, nn.Module):
+            raise TypeError("the class makes no nn.Module")
+        chance = torch.Generator().manual_seed(asked["seed"] + 3)
+        for value in filter(torch.is_floating_point, made.parameters()):
+            drawn = torch.randn(value.shape, generator=chance)
+            if value.dim() > 1:
+                value.data.copy_(drawn * 1.5 / max(value[0].numel(), 1) ** 0.5)
+            else:
+                value.data.add_(0.3 * drawn)
+        if state:
+            made.load_state_dict(state)
+        return made
+
 
 def under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors whose names start with a prefix, without it."""
     return {n.removeprefix(prefix): one for n, one in tensors.items() if n.startswith(prefix)}
-
-
-def make(
-    target: type, asked: dict, state: dict[str, Tensor], module: types.ModuleType
-) -> nn.Module:
-    """Make a module, and draw its weights or take those of a state.
-
-    Every parameter is drawn, since zeros and ones would hide mistakes.
-    """
-    sizes = Sizes(**asked["sizes"])
-    torch.default_generator.manual_seed(sizes.seed)
-    made = target(**construction(target, sizes.values | asked["values"], module))
-    if not isinstance(made, nn.Module):
-        raise TypeError("the class makes no nn.Module")
-    chance = torch.Generator().manual_seed(sizes.seed + 3)
-    for value in filter(torch.is_floating_point, made.parameters()):
-        drawn = torch.randn(value.shape, generator=chance)
-        if value.dim() > 1:
-            value.data.copy_(drawn * 1.5 / max(value[0].numel(), 1) ** 0.5)
-        else:
-            value.data.add_(0.3 * drawn)
-    if state:
-        made.load_state_dict(state)
-    return made
 
 
 # Roles of which a parameter keeps its default; others get their values.
@@ -152,18 +150,23 @@ class Configuration(dict):
         return getattr(self, name, default)
 
 
-def construction(target: Any, values: dict[str, Any], module: types.ModuleType) -> dict[str, Any]:
+def construction(
+    target: Any, values: dict[str, Any], given: dict[str, Any], module: types.ModuleType
+) -> dict[str, Any]:
     """Return arguments for a constructor, by the roles of its parameters.
 
-    values: by role. module: where configurations are looked up. Raises KeyError with the name of a
-    parameter without a value.
+    values: by role. given: by name. module: where configurations are looked up. Raises KeyError
+    with the name of a parameter without a value.
     """
     arguments: dict[str, Any] = {}
     for one in named_parameters(target):
         role, needed = role_of(one.name, CONSTRUCTOR), one.default is one.empty
         is_no_option = role in ("bias", "causal") and not isinstance(one.default, bool)
         if (needed or one.default is None) and is_configuration(one.name):
-            arguments[one.name] = configuration(one.annotation, values, module)
+            known = given.get(one.name, {})
+            arguments[one.name] = configuration(one.annotation, values, known, module)
+        elif one.name in given:
+            arguments[one.name] = given[one.name]
         elif needed and one.annotation in (bool, "bool"):
             arguments[one.name] = True
         elif role in values and (needed or not (role in KEPT_DEFAULTS or is_no_option)):
@@ -173,7 +176,9 @@ def construction(target: Any, values: dict[str, Any], module: types.ModuleType) 
     return arguments
 
 
-def configuration(annotation: Any, values: dict[str, Any], module: types.ModuleType) -> Any:
+def configuration(
+    annotation: Any, values: dict[str, Any], given: dict[str, Any], module: types.ModuleType
+) -> Any:
     """Return a configuration: of the annotated class, or one that answers by name.
 
     Of names that say nothing, it knows the defaults in the module's classes of configurations.
@@ -184,8 +189,8 @@ def configuration(annotation: Any, values: dict[str, Any], module: types.ModuleT
         every = [p for one in named if isinstance(one, type) for p in named_parameters(one)]
         unclear = [p for p in every if not role_of(p.name, CONSTRUCTOR)]
         defaults = {p.name: p.default for p in unclear if p.default is not p.empty}
-        return Configuration(values | defaults | {"_attn_implementation": "eager"})
-    made = kind(**construction(kind, values, module))
+        return Configuration(values | defaults | {"_attn_implementation": "eager"} | given)
+    made = kind(**construction(kind, values, given, module))
     if hasattr(made, "_attn_implementation"):
         made._attn_implementation = "eager"
     return made

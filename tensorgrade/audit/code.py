@@ -1,7 +1,7 @@
 """The audited file as the trusted side sees it: its place, its process, and checked replies."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
@@ -55,10 +55,11 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class File:
-    """A file to audit, and how it is imported.
+    """A file to audit, how it is imported, and what the caller knows about its code.
 
     module: its dotted name, empty for a file that is in no package. package: the folder of its
-    topmost package, if it is in one. name: one definition, or empty for all.
+    topmost package, if it is in one. name: one definition, or empty for all. kind: such as
+    `causal_attention`. mask: the meaning of a mask. arguments: values by name.
     """
 
     name: str
@@ -66,10 +67,16 @@ class File:
     text: str
     module: str
     package: str
+    kind: str = ""
+    mask: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
 
 
-def file_of(target: str) -> File:
-    """Return the file behind `FILE` or `FILE:NAME`. Raises CourseError."""
+def file_of(target: str, **known: Any) -> File:
+    """Return the file behind `FILE` or `FILE:NAME`. Raises CourseError.
+
+    known: the kind, the mask and the arguments, if the caller knows them.
+    """
     place, _, name = target.rpartition(":") if ":" in target[2:] else (target, "", "")
     path = Path(place)
     if path.suffix != ".py" or not path.is_file():
@@ -82,7 +89,8 @@ def file_of(target: str) -> File:
     names = [one.name for one in reversed(folders)] + [path.stem] * (path.stem != "__init__")
     text = path.read_text(encoding="utf-8", errors="replace")
     package = str(folders[-1].resolve()) if folders else ""
-    return File(name, str(path.resolve()), text, ".".join(names) if folders else "", package)
+    module = ".".join(names) if folders else ""
+    return File(name, str(path.resolve()), text, module, package, **known)
 
 
 class Definition(msgspec.Struct, frozen=True):

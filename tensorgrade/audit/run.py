@@ -55,16 +55,16 @@ KNOWN_ERRORS = {
 }  # fmt: skip
 
 
-def audits(targets: list[str], wished: str = "", trust: bool = False) -> Iterator[dict]:
+def audits(targets: list[str], trust: bool = False, **known: Any) -> Iterator[dict]:
     """Yield the audits of each file's definitions. Raises CourseError.
 
-    wished: what the code is, if the caller knows it, such as `causal_attention`. trust: run the code in this process, without a sandbox.
+    trust: run the code in this process, without a sandbox. known: see `file_of`.
     """
-    files = [*map(file_of, targets)]
+    files = [file_of(one, **known) for one in targets]
     torch.set_num_threads(1)  # several are slower for small tensors
     with nullcontext() if trust else closing(sandbox(files)) as server:
         for file in files:
-            yield audit_of_file(file, wished, server)
+            yield audit_of_file(file, server)
 
 
 def sandbox(files: list[File]) -> ForkServer:
@@ -84,7 +84,7 @@ def sandbox(files: list[File]) -> ForkServer:
     return server
 
 
-def audit_of_file(file: File, wished: str, server: ForkServer | None) -> dict:
+def audit_of_file(file: File, server: ForkServer | None) -> dict:
     """Return the audits of one file's definitions. server: None runs the code in this process."""
 
     def start() -> There | Bench:
@@ -98,7 +98,7 @@ def audit_of_file(file: File, wished: str, server: ForkServer | None) -> dict:
         for name in [file.name] if file.name else wanted:
             if not code.channel:  # it stopped
                 code.open()
-            audits.append(audit_of_definition(code, opened, name, wished))
+            audits.append(audit_of_definition(code, opened, name))
     except (Stopped, Raised) as error:
         found["problem"] = str(error).replace("raises SyntaxError", "has a syntax error")
     code.close()
@@ -110,7 +110,7 @@ def audit_of_file(file: File, wished: str, server: ForkServer | None) -> dict:
     return found
 
 
-def audit_of_definition(code: Code, file: Opened, name: str, wished: str) -> dict:
+def audit_of_definition(code: Code, file: Opened, name: str) -> dict:
     """Return the audit of one definition, or why it could not be run, in a form for JSON."""
     one = {one.name: one for one in file.definitions}.get(name)  # the last of that name
     told: dict[str, Any] = {"name": name, "line": one.line if one else 1}
@@ -121,7 +121,7 @@ def audit_of_definition(code: Code, file: Opened, name: str, wished: str) -> dic
             raise CannotRun(f"loading it raises {failed[0].type}: {failed[0].text}")
         if not one:
             raise CannotRun(f"the file defines no `{name}`")
-        subject = understood(code, one, wished)
+        subject = understood(code, one)
         found = [result_of(subject, name) for name in (PARTS if subject.kind else RELATIONS)]
         mistakes = [mistake for _, mistake in found if mistake]
         told |= {"status": "fails" if mistakes else "holds", "taken_for": described(subject)}
@@ -158,9 +158,9 @@ def is_candidate(one: Definition, text: str) -> bool:
     return one.has_forward and (bool(named) or has_signs)
 
 
-def understood(code: Code, one: Definition, wished: str) -> Subject:
+def understood(code: Code, one: Definition) -> Subject:
     """Return a definition with its kind, its mask, and causal or not. Raises CannotRun or Stopped."""
-    by_name = ATTENTION_NAME.search(one.name)
+    wished, by_name = code.file.kind, ATTENTION_NAME.search(one.name)
     kind = kind_named(wished or one.name) if wished or not (one.is_class and by_name) else None
     subject = subject_of(code, one, kind)
     if kind:
@@ -177,7 +177,7 @@ def described(subject: Subject) -> str:
     """Return in words what a definition was taken for: its kind, its input and its mask."""
     if subject.kind:
         return subject.kind.name
-    source = {"x": "self-attention", "x, context": "cross-attention"}
+    source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
     words = ["causal"] * subject.causal + ["multi-head"] * (subject.first.heads > 1)
     kind = " ".join([*words, source.get(subject.tensors, "attention on q, k, v")])
     mask = "; mask `{}`, {}, ({})".format(*subject.mask) if subject.mask[1] else ""

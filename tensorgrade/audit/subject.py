@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from .roles import CONSTRUCTOR, Sizes, is_configuration, role_of
 
 NOTHING = 3e-5  # a smaller change, relative to the output, is rounding
 FIRST = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2)
-HELP = "audit a class or function of your own that passes one"
+HELP = "--arguments FILE can give one"
 Inputs = dict[str, Any]  # by role, each (batch, tokens, width) for attention
 
 
@@ -100,9 +100,9 @@ class Subject:
 
     @property
     def tensors(self) -> str:
-        """Return the tensors that a call takes: `x`, `x, context` or `q, k, v`."""
+        """Return the tensors that a call takes: `x`, `x, context`, `q, k, v` or `q, k`."""
         if self.has("q") and self.has("k"):
-            return "q, k, v"
+            return "q, k, v" if self.has("v") else "q, k"
         return "x, context" if self.has("context") else "x"
 
     def has(self, role: str) -> bool:
@@ -157,11 +157,12 @@ class Subject:
 
         state: the weights of the module, drawn if there are none. Raises CannotRun or Stopped.
         """
-        values = {"causal": self.tensors != "x, context"}  # other tokens are not later ones
+        # Tokens of a context are not later ones.
+        values = sizes.values | {"causal": self.tensors != "x, context"}
         if self.kind:  # the name of an axis is also one of a width
             values["width"] = self.inputs(sizes).get("dim", sizes.width)
         asked: dict[str, Any] = {"do": "run", "name": self.definition.name, "calls": []}
-        asked |= {"values": values, "sizes": asdict(sizes)}
+        asked |= {"values": values, "seed": sizes.seed}
         tensors = {f"state.{name}": one for name, one in (state or {}).items()}
         for number, call in enumerate(calls):
             passed = self.arguments(call, sizes)
@@ -184,7 +185,7 @@ class Subject:
     def arguments(self, call: Call, sizes: Sizes) -> dict[str, Any]:
         """Return the arguments of a call by name, without an earlier cache. Raises CannotRun."""
         to, (b, n, m) = LAYOUTS[self.layout][1], sizes_of(call.inputs)
-        known, (mask, meaning, shape) = dict[str, Any](), self.mask
+        known, (mask, meaning, shape) = {**self.code.file.arguments}, self.mask
         if meaning and (call.visible is not None or not self.definition.takes[mask]):
             every = torch.ones(b, n, m, dtype=torch.bool)
             shown = every if call.visible is None else call.visible

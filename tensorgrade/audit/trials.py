@@ -1,7 +1,7 @@
 """Find out by trial how to make and call a definition, whether it is causal, and its mask."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import product
@@ -43,8 +43,8 @@ def subject_of(code: Code, definition: Definition, kind: Kind | None) -> Subject
     of a function, are mixed is taken, and otherwise the first that runs. A context that may be left
     out, and has to be or has no effect, is left out.
     """
-    subject = Subject(code, definition, kind, call_roles(definition, kind))
-    if not kind and not definition.is_class and subject.tensors != "q, k, v":
+    subject = Subject(code, definition, kind, call_roles(definition, kind, code.file.arguments))
+    if not kind and not definition.is_class and not subject.has("k"):
         raise CannotRun(
             "a function is audited if it takes queries, keys and values; this one takes "
             + (", ".join(subject.call) or "nothing")
@@ -67,9 +67,9 @@ def subject_of(code: Code, definition: Definition, kind: Kind | None) -> Subject
     return ran[0]
 
 
-def call_roles(definition: Definition, kind: Kind | None) -> dict[str, str]:
-    """Return the role of each parameter of a call, by its name and place."""
-    roles = {name: role_of(name, CALL) for name in definition.takes}
+def call_roles(definition: Definition, kind: Kind | None, given: Collection[str]) -> dict[str, str]:
+    """Return the role of each parameter of a call that is not given, by its name and place."""
+    roles = {name: role_of(name, CALL) for name in definition.takes if name not in given}
     required = [name for name in roles if not definition.takes[name]]
     if kind:
         inputs = ("x",) if definition.is_class else kind.takes
@@ -180,17 +180,20 @@ def is_causal(subject: Subject) -> bool:
 def with_mask(subject: Subject) -> Subject:
     """Return the subject with the parameter of a mask and its convention, found by trial.
 
-    The meaning stays "" if none fits. The parameter stays "" if a mask has no effect either.
+    The meaning stays "" if none fits, unless the caller gives it. The parameter stays "" if a mask
+    has no effect either.
     """
     matters = subject
     names = [name for name, role in subject.call.items() if role == "mask" and not subject.mask[1]]
-    for name, shape, meaning in product(names, SHAPES, MEANINGS):
+    wished = subject.code.file.mask
+    for name, shape, meaning in product(names, SHAPES, [wished] if wished else MEANINGS):
         other = replace(subject, mask=(name, meaning, shape))
         with suppress(*FAILURES):
             has_effect, leaks = effect_of_mask(other, subject.first)
             if has_effect and not leaks:
                 return other
-            matters = replace(subject, mask=(name, "", "")) if has_effect else matters
+            if has_effect:
+                matters = other if wished else replace(subject, mask=(name, "", ""))
     return matters
 
 

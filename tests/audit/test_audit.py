@@ -176,10 +176,10 @@ QUICK = ["right", "masked by a product", "softmax", "rotary, neighbours", "a mis
 CHOSEN = dict.fromkeys([*QUICK, *some(CASES, 2)])
 
 
-def audited(path: Path, text: str, kind: str = "") -> dict:
+def audited(path: Path, text: str, **hints: str) -> dict:
     """Return the audit of the one definition of a text; in this process."""
     path.write_text(HEADER + text, encoding="utf-8")
-    (found,) = next(audits([str(path)], kind, trust=True))["audits"]
+    (found,) = next(audits([str(path)], trust=True, **hints))["audits"]
     return found
 
 
@@ -239,11 +239,18 @@ def test_a_report_shows_the_line_and_the_status_says_what_came_out(tmp_path):
         assert done.returncode == 2 and said in " ".join((done.stdout + done.stderr).split())
 
 
-def test_the_caller_can_say_what_it_is(tmp_path):
+def test_the_caller_can_say_what_it_is_and_what_it_needs(tmp_path):
     path = tmp_path / "code.py"
     text = function(f"torch.softmax(q @ k.mT / {FORMULA}, -1) @ v")
     assert audited(path, text)["status"] == "holds"
-    assert names(audited(path, text, "causal_attention")) == ["no_mask"]
+    assert names(audited(path, text, kind="causal_attention")) == ["no_mask"]
+    assert "masked keys" in failing(audited(path, OUTSIDE, mask="true-hides"))
+    text = OUTSIDE.replace("v, mask", "v, gizmo").replace("(mask", "(torch.tensor(gizmo['a'])")
+    path.write_text(HEADER + text, encoding="utf-8")
+    values = tmp_path / "values.json"
+    values.write_text('{"gizmo": {"a": 1}}', encoding="utf-8")
+    done = cli("audit", "--trust", "--json", "--arguments", values, path)
+    assert done.returncode == 0 and '"holds"' in done.stdout, done
 
 
 @pytest.mark.slow
@@ -260,7 +267,7 @@ def test_a_hook_says_in_one_line_what_it_could_not_run(tmp_path):
     done = cli(*words, tmp_path / "a.py", tmp_path / "models.py")
     (line,) = done.stdout.splitlines()
     assert done.returncode == 0 and "Attention: could not be run: " in line and "::error" in line
-    assert cli(*words, "--github", tmp_path / "a.py").returncode == 2
+    assert cli(*words, "--strict", tmp_path / "a.py").returncode == 2
 
 
 @pytest.mark.proof
