@@ -22,7 +22,7 @@ Formula = Callable[..., Iterable[Tensor]]  # yields its result in each conventio
 # What an edit replaces and by what, and the mistake that it makes: its name, where to look and a
 # sentence. Without a name, the edit is another right convention.
 Edit = tuple[str, str, str, str, str]
-USUAL_EPS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
+USUAL_EPS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3, torch.finfo(torch.float32).eps)
 
 
 @cache

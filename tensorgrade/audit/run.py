@@ -32,7 +32,7 @@ MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
 MOST = 400  # characters of a line of the report
 IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
-SIGNS = re.compile(r"softmax|scaled_dot|MultiheadAttention")
+SIGNS = re.compile(r"(?<!log_)softmax|scaled_dot|MultiheadAttention")
 BLOCK_NAME = re.compile(r"Block|(En|De)coderLayer")
 # Known mistakes by a pattern for an error's text: a name and a sentence.
 KNOWN_ERRORS = {

@@ -48,6 +48,23 @@ class CausalSelfAttention(nn.Module):
         return self.resid_dropout(self.c_proj(y))
 
 
+class FlashCausalSelfAttention(nn.Module):
+    """The same with torch's fused attention."""
+
+    def __init__(self, n_embd: int, n_head: int, dropout: float = 0.0, bias: bool = False):
+        super().__init__()
+        self.qkv = nn.Linear(n_embd, 3 * n_embd, bias=bias)
+        self.proj = nn.Linear(n_embd, n_embd, bias=bias)
+        self.n_head, self.dropout = n_head, dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        B, T, C = x.shape
+        q, k, v = (t.view(B, T, self.n_head, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        p = self.dropout if self.training else 0.0
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=p)
+        return self.proj(y.transpose(1, 2).reshape(B, T, C))
+
+
 class Head(nn.Module):
     """One head of a tutorial."""
 
@@ -342,6 +359,24 @@ class MultiQueryAttention(nn.Module):
         p = self.dropout if self.training else 0.0
         weights = F.dropout(torch.softmax(q @ k.mT / self.d_head**0.5, -1), p)
         return self.out_proj((weights @ v).transpose(1, 2).reshape(b, n, d))
+
+
+class EncoderLayer(nn.Module):
+    """A layer with attention, a feed-forward network and norms behind them."""
+
+    def __init__(self, d_model, nhead, dim_feedforward=64, dropout=0.1):
+        super().__init__()
+        self.self_attn = nn.MultiheadAttention(d_model, nhead, dropout, batch_first=True)
+        self.linear1, self.linear2 = (
+            nn.Linear(d_model, dim_feedforward),
+            nn.Linear(dim_feedforward, d_model),
+        )
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, need_weights=False)[0]))
+        return self.norm2(x + self.dropout(self.linear2(torch.relu(self.linear1(x)))))
 
 
 def attention(query, key, value, mask=None, dropout=None):
