@@ -28,7 +28,7 @@ KNOWN = {
         Mistake("mask_only_in_evaluation", "is_causal training if p dropout.p masked_fill triu tril where softmax", "The mask has no effect in training, so a model learns from the tokens that it should predict."),
         Mistake("keeps_state", "mul_( add_( copy_( self= setdefault hasattr getattr __dict__ training", "Something from an earlier call is kept and used again: another text between two pieces of one changes its results."),
         Mistake("causal_mask_from_first_key", "is_causal triu tril mask masked_fill cat", "Next to a cache the causal mask counts from the first key, so that a new token sees only the oldest ones. Shift the mask by the number of cached keys."),
-        Mistake("dropout_always_on", "dropout( dropout scaled_dot_product_attention", "Dropout is active in evaluation too."),
+        Mistake("dropout_always_on", "dropout( dropout scaled_dot_product_attention", "Dropout, or its rate, has an effect in evaluation too."),
         Mistake("dropout_left_out", "Identity dropout( dropout softmax scaled_dot_product_attention", "Dropout is left out, switched off, or its result is thrown away."),
         Mistake("other_in_training", "training is_causal dropout", "Something else than dropout depends on the mode."),
         Mistake("not_registered", "rand Parameter", "Some weights are not stored: a tensor or layer is no part of the module. Use nn.Parameter, register_buffer or nn.ModuleList."),

@@ -148,6 +148,11 @@ CASES = {
         names=("mask_only_in_evaluation", "scaled_by_sqrt_heads"),
         code="if not self.training",
     ),
+    "rescaled always": named(
+        causal(("= self.dropout(w)", "= (1 - self.dropout.p) * self.dropout(w)")),
+        "dropout_always_on",
+        "= (1 -",
+    ),
     "not registered": named(MATRICES, "not_registered", "self.k = torch.rand(d_in, d_out)"),
     "detached": named(causal(("weights @ v", "weights.detach() @ v.detach()")), "detached"),
     "one size": named(causal(("q @ k.mT", "q @ k.mT * (1 if n < 100 else 2)")), "special_case"),
