@@ -1,6 +1,5 @@
 """The audited file as the trusted side sees it: its place, its process, and checked replies."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -9,25 +8,28 @@ from typing import Any, TypeVar
 import msgspec
 from torch import Tensor
 
+from ..attempts.lab import There
 from ..course import CourseError
 from ..runner.wire import BadMessage
-from ..sandbox.processes import Ended, TimedOut
+from ..sandbox.processes import Budget, Ended, ForkServer, TimedOut
+from .child import Bench
 
 SECONDS = 20.0  # by the clock, for one request
+MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
 Told = TypeVar("Told")
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake: a name and where to look if it is a known one, and a sentence.
+    """A mistake: a sentence, and a name and where to look if it is a known one.
 
     where: words on the line that it may be on, the most telling first. line: the one that raises an
     error, otherwise 0.
     """
 
-    name: str
-    where: str
     says: str
+    name: str = ""
+    where: str = ""
     line: int = 0
 
 
@@ -153,16 +155,17 @@ class Made(msgspec.Struct, frozen=True):
 class Code:
     """The code of one file in its process.
 
-    start: returns a channel to a new process, or to this one. channel: None if it has stopped.
+    server: starts the process; None for this one. channel: None if the process has stopped.
     """
 
-    def __init__(self, file: File, start: Callable[[], Any]):
-        self.file, self.start = file, start
-        self.channel: Any = None
+    def __init__(self, file: File, server: ForkServer | None):
+        self.file, self.server = file, server
+        self.channel: There | Bench | None = None
 
     def open(self) -> Opened:
-        """Load the file in a new process. Raises Raised or Stopped."""
-        self.channel = self.start()
+        """Load the file in a new process, or in this one. Raises Raised or Stopped."""
+        server = self.server
+        self.channel = There(server.fork(Budget(MOST_SECONDS)), MOST_REPLY) if server else Bench()
         return self.ask(Opened, {"do": "open"} | asdict(self.file), {})[0]
 
     def ask(

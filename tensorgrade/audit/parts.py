@@ -6,7 +6,7 @@ known mistakes.
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations, product
@@ -34,7 +34,7 @@ def forms(formula: Formula, edits: tuple[Edit, ...]) -> list[tuple[Mistake | Non
         assert old in source, f"{formula.__name__} has no {old}"
         names = dict(formula.__globals__)
         exec(source.replace(old, new), names)
-        mistake = Mistake(name, where, says) if name else None
+        mistake = Mistake(says, name, where) if name else None
         found.append((mistake, names[formula.__name__]))
     return found
 
@@ -53,17 +53,20 @@ class Kind:
     formula: Formula
     edits: tuple[Edit, ...]
 
-    def inputs(self, sizes: Sizes) -> dict[str, Any]:
-        """Return drawn arguments by role.
+    def inputs(self, sizes: Sizes, chosen: Collection[str]) -> dict[str, Any]:
+        """Return arguments by role: drawn ones, but the usual axis and positions unless chosen.
 
         Numbers of the first sequence are so small that eps matters. Positions are in no order.
         """
         chance = torch.Generator().manual_seed(sizes.seed)
         x = torch.randn(sizes.batch, sizes.tokens, sizes.width, generator=chance) + 0.5
         x[0] *= 2e-3
-        positions = torch.randperm(sizes.tokens + 5, generator=chance)[5:]
-        every = {"x": x, "dim": (-1, 0, 2, 1)[sizes.seed % 4], "positions": positions}
+        every = {"x": x, "dim": -1, "positions": torch.arange(sizes.tokens)}
         every |= {"count": sizes.tokens + 2, "width": sizes.width}
+        if "dim" in chosen:
+            every["dim"] = (-1, 0, 2, 1)[sizes.seed % 4]
+        if "positions" in chosen:
+            every["positions"] = torch.randperm(sizes.tokens + 5, generator=chance)[5:]
         return {name: one for name, one in every.items() if name in ("x", *self.takes)}
 
 

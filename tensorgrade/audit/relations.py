@@ -23,16 +23,16 @@ DRAWS = (
 KNOWN = {
     one.name: one
     for one in (
-        Mistake("input_width_ignored", "Linear Parameter", "A weight is made for the width of the output where it gets the input, or the other way round."),
-        Mistake("detached", "detach no_grad inference_mode data item tensor", "A value is cut off from the weights that made it, so these never learn."),
-        Mistake("mask_only_in_evaluation", "is_causal training if p dropout.p masked_fill triu tril where softmax", "The mask has no effect in training, so a model learns from the tokens that it should predict."),
-        Mistake("keeps_state", "mul_( add_( copy_( self= setdefault hasattr getattr __dict__ training", "Something from an earlier call is kept and used again: another text between two pieces of one changes its results."),
-        Mistake("causal_mask_from_first_key", "is_causal triu tril mask masked_fill cat", "Next to a cache the causal mask counts from the first key, so that a new token sees only the oldest ones. Shift the mask by the number of cached keys."),
-        Mistake("dropout_always_on", "dropout( dropout scaled_dot_product_attention", "Dropout, or its rate, has an effect in evaluation too."),
-        Mistake("dropout_left_out", "Identity dropout( dropout softmax scaled_dot_product_attention", "Dropout is left out, switched off, or its result is thrown away."),
-        Mistake("other_in_training", "training is_causal dropout", "Something else than dropout depends on the mode."),
-        Mistake("not_registered", "rand Parameter", "Some weights are not stored: a tensor or layer is no part of the module. Use nn.Parameter, register_buffer or nn.ModuleList."),
-        Mistake("special_case", "min( [: if softmax scaled_dot_product_attention return", "The results are right at other sizes or options. Something has a fixed size, or a special case is wrong."),
+        Mistake("A weight is made for the width of the output where it gets the input, or the other way round.", "input_width_ignored", "Linear Parameter"),
+        Mistake("A value is cut off from the weights that made it, so these never learn.", "detached", "detach no_grad inference_mode data item tensor"),
+        Mistake("The mask has no effect in training, so a model learns from the tokens that it should predict.", "mask_only_in_evaluation", "is_causal training if p dropout.p masked_fill triu tril where softmax"),
+        Mistake("Something from an earlier call is kept and used again: another text between two pieces of one changes its results.", "keeps_state", "mul_( add_( copy_( self= setdefault hasattr getattr __dict__ training"),
+        Mistake("Next to a cache the causal mask counts from the first key, so that a new token sees only the oldest ones. Shift the mask by the number of cached keys.", "causal_mask_from_first_key", "is_causal triu tril mask masked_fill cat"),
+        Mistake("Dropout, or its rate, has an effect in evaluation too.", "dropout_always_on", "dropout( dropout scaled_dot_product_attention"),
+        Mistake("Dropout is left out, switched off, or its result is thrown away.", "dropout_left_out", "Identity dropout( dropout softmax scaled_dot_product_attention"),
+        Mistake("Something else than dropout depends on the mode.", "other_in_training", "training is_causal dropout"),
+        Mistake("Some weights are not stored: a tensor or layer is no part of the module. Use nn.Parameter, register_buffer or nn.ModuleList.", "not_registered", "rand Parameter"),
+        Mistake("The results are right at other sizes or options. Something has a fixed size, or a special case is wrong.", "special_case", "min( [: if softmax scaled_dot_product_attention return"),
     )
 }  # fmt: skip
 
@@ -65,7 +65,7 @@ def shape(subject: Subject, sizes: Sizes) -> Mistake | None:
         subject.values(sizes, Call(inputs), Call(inputs, training=True))
     except CannotRun as error:
         shapes = ", ".join(f"{name} {tuple(one.shape)}" for name, one in inputs.items())
-        return Mistake("", "", f"With {shapes}, {error}.", error.line)
+        return Mistake(f"With {shapes}, {error}.", line=error.line)
     has_widths = subject.constructor_has("d_out") and subject.constructor_has("width")
     if subject.equal and has_widths and not why_not_plain(subject):
         try:
@@ -85,7 +85,7 @@ def causality(subject: Subject, sizes: Sizes) -> Mistake | None:
         if len(future) and not moved(*subject.values(one, call, call)):  # they are not random
             seeing, seen = map(int, future[0])
             said = f"Changing token {seen} changes the result of token {seeing}."
-            return KNOWN["mask_only_in_evaluation"] if training else Mistake("", "", said)
+            return KNOWN["mask_only_in_evaluation"] if training else Mistake(said)
     return None
 
 
@@ -112,7 +112,7 @@ def cache(subject: Subject, sizes: Sizes) -> Mistake | None:
     pieces = enumerate(x.split([1, sizes.tokens - 2, 1], dim=1))
     values = subject.values(sizes, *(piece(tokens, number) for number, tokens in pieces))
     if moved(whole.value, torch.cat(values, 1)):
-        plain = Mistake("", "", "If the tokens are passed in three pieces, the results differ.")
+        plain = Mistake("If the tokens are passed in three pieces, the results differ.")
         return plain if moved(one, other) else KNOWN["causal_mask_from_first_key"]
     keeps = moved(whole.value[:, -1:], one) or moved(one, again)
     return KNOWN["keeps_state"] if keeps else None
@@ -127,9 +127,9 @@ def masked_keys(subject: Subject, sizes: Sizes) -> Mistake | None:
         raise CannotRun(why)
     if not meaning:
         said = f"`{parameter}` changes the result, but in no convention does it hide a key: true "
-        return Mistake("", "", f"{said}hides, true shows, added to the scores, or 0 and 1.")
+        return Mistake(f"{said}hides, true shows, added to the scores, or 0 and 1.")
     said = "Changing keys that the mask hides changes results that should not depend on them."
-    return Mistake("", "", said) if effect_of_mask(subject, sizes)[1] else None
+    return Mistake(said) if effect_of_mask(subject, sizes)[1] else None
 
 
 def formula(subject: Subject, sizes: Sizes) -> Mistake | None:
@@ -151,7 +151,7 @@ def formula(subject: Subject, sizes: Sizes) -> Mistake | None:
             return KNOWN["special_case"]
     if not kind and run[0].shape not in [one.shape for one in results(subject, attention, run)]:
         raise CannotRun("its widths do not fit the formula")
-    return Mistake("", "", "The results differ from those of the formula.")
+    return Mistake("The results differ from those of the formula.")
 
 
 def run_of(subject: Subject, sizes: Sizes) -> Run:
@@ -225,7 +225,7 @@ def gradients(subject: Subject, sizes: Sizes) -> Mistake | None:
             if {*KNOWN["detached"].where.split()} & {*subject.definition.names}:
                 return KNOWN["detached"]
             name = missing[0].removeprefix("weight.")
-            return Mistake("", "", f"No gradient reaches `{name}`{during}.")
+            return Mistake(f"No gradient reaches `{name}`{during}.")
     return None
 
 

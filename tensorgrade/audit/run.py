@@ -13,14 +13,12 @@ from typing import Any
 
 import torch
 
-from ..attempts.lab import There
 from ..attempts.maker import private_paths
 from ..course import CourseError, Limits
 from ..exchange.text import printable
 from ..project import find_project
 from ..sandbox.holes import must_hold
-from ..sandbox.processes import Budget, ForkServer, site_folders
-from .child import Bench
+from ..sandbox.processes import ForkServer, site_folders
 from .code import CannotRun, Code, Definition, File, Mistake, Opened, Raised, Stopped, file_of
 from .parts import kind_named
 from .relations import PARTS, RELATIONS, result_of
@@ -28,7 +26,6 @@ from .subject import Subject, dependence
 from .trials import is_causal, subject_of, with_mask
 
 LIMITS = Limits(memory_bytes=4 << 30, processor_seconds=300)
-MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
 MOST = 400  # characters of a line of the report
 IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
@@ -86,11 +83,7 @@ def sandbox(files: list[File]) -> ForkServer:
 
 def audit_of_file(file: File, server: ForkServer | None) -> dict:
     """Return the audits of one file's definitions. server: None runs the code in this process."""
-
-    def start() -> There | Bench:
-        return There(server.fork(Budget(MOST_SECONDS)), MOST_REPLY) if server else Bench()
-
-    code, audits = Code(file, start), list[dict]()
+    code, audits = Code(file, server), list[dict]()
     found: dict[str, Any] = {"file": file.filename, "audits": audits, "problem": ""}
     try:
         opened = code.open()
@@ -188,8 +181,8 @@ def known_errors(why: str, line: int) -> list[Mistake]:
     """Return a known mistake with a line if an error shows it, or the line alone if there is one."""
     for pattern, (name, says) in KNOWN_ERRORS.items():
         if found := re.search(pattern, why):
-            return [Mistake(name, "", says.format(*filter(None, found.groups())), line)]
-    return [Mistake("", "", "", line)] if line else []
+            return [Mistake(says.format(*filter(None, found.groups())), name, line=line)]
+    return [Mistake(why, line=line)] if line else []
 
 
 def line_of(definition: Definition, mistake: Mistake) -> int:

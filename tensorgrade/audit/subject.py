@@ -137,10 +137,8 @@ class Subject:
     def inputs(self, sizes: Sizes) -> Inputs:
         """Return drawn inputs."""
         if self.kind:
-            found = self.kind.inputs(sizes)
-            usual = {"dim": -1, "positions": torch.arange(sizes.tokens)}
-            taken = {*self.call.values(), *self.definition.makes}  # a module has an axis of its own
-            return {n: usual.get(n, one) if n not in taken else one for n, one in found.items()}
+            # A module has an axis of its own.
+            return self.kind.inputs(sizes, {*self.call.values(), *self.definition.makes})
         chance = torch.Generator().manual_seed(sizes.seed + 1)
         n, m = sizes.tokens, sizes.tokens_of_context
         wide = sizes.values["width"] if self.definition.is_class else sizes.width

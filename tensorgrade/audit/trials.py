@@ -118,7 +118,7 @@ def why_not_run(tried: list[Exception]) -> CannotRun:
     """
     errors = [error for error in tried if isinstance(error, Raised)]
     if not errors:
-        return CannotRun(str(tried[0]) if tried else "it takes no tensors that could be drawn")
+        return CannotRun(str(tried[0]))
     last = max(errors, key=lambda error: error.line)
     if str(last).startswith("KeyError: "):
         name = str(last).removeprefix("KeyError: ").strip("'")
