@@ -1,5 +1,6 @@
 """Relations that hold for all correct attention code: a function and a sentence each."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -220,7 +221,12 @@ def gradients(subject: Subject, sizes: Sizes) -> Mistake | None:
         layers = layers_by_role(subject.made)
         needed += [f"weight.{every[0][0]}" for role, every in layers.items() if role]
     for during in ("", " in evaluation"):
-        _, (output,) = subject.run(sizes, Call(inputs, training=not during, gradients=True))
+        try:
+            _, (output,) = subject.run(sizes, Call(inputs, training=not during, gradients=True))
+        except Raised as error:
+            if not re.search("in-?place", str(error)):
+                raise
+            return Mistake(f"Autograd refuses: {error}.", line=error.line)
         if missing := [name for name in needed if name not in output.reached]:
             if {*KNOWN["detached"].where.split()} & {*subject.definition.names}:
                 return KNOWN["detached"]

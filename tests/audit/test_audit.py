@@ -160,6 +160,9 @@ CASES = {
         causal(("k.mT", "k.mT * (2 if self.training else 1)")),
         fails=("dropout only in training",),
     ),
+    "changed in place": Case(
+        causal(("self.dropout(w)", "self.dropout(w).mul_(1)")), fails=("gradients",), exact=True
+    ),
     "masked by a product": Case(MULTIPLIED, fails=("masked keys",), exact=True),
     "no known mistake and no line": Case(
         function("torch.softmax((q @ k.mT).abs().square(), -1) @ v.abs().square()"), names=()
