@@ -424,6 +424,7 @@ def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, t
     mixed = torch.einsum("ij,jd->id", shares, inputs)
     return mixed, likeness
 
+
 # %% [markdown]
 # ## Three questions
 #

@@ -454,6 +454,7 @@ def bug_scaled_dot_product_attention(
     shares = (likeness / width).softmax(dim=-1)
     return torch.einsum("...ij,...jv->...iv", shares, values)
 
+
 # %% [markdown]
 # ## Three questions
 #

@@ -430,6 +430,7 @@ def bug_inverted_dropout(
     pattern = torch.bernoulli(chances)
     return attn_weights * pattern
 
+
 # %% [markdown]
 # ## Three questions
 #

@@ -425,6 +425,7 @@ def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
     side_by_side = [x[:, head] for head in reversed(range(num_heads))]
     return torch.cat(side_by_side, dim=-1)
 
+
 # %% [markdown]
 # ## Three questions
 #

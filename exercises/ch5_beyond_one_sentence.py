@@ -666,6 +666,7 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
     exchanged = torch.cat((-right, left), dim=-1)
     return x * angles.cos().to(x.dtype) + exchanged * angles.sin().to(x.dtype)
 
+
 # %% [markdown]
 # ## Three questions
 #

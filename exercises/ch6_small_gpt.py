@@ -611,6 +611,7 @@ def bug_batches(
     rows = longer[chosen]
     return rows[:, :-1], rows[:, 1:]
 
+
 # %% [markdown]
 # ## Three questions
 #

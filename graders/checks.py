@@ -109,6 +109,8 @@ def sees_no_future(exercise, group: str) -> None:
         first, second, *_ = passed(case, "x")
         cut = int((first != second).any(dim=-1).any(dim=0).nonzero()[0])
         earlier = before[:, :cut].double(), after[:, :cut].double()
+        if earlier[0].isnan().any():
+            exercise.wrong("nan", "the result contains NaN", case=case, actual=before)
         if not torch.allclose(*earlier, rtol=1e-4, atol=1e-6):
             said = (
                 f"changing only the tokens `x[:, {cut}:]` changes results of earlier ones: they "

@@ -9,8 +9,17 @@ no_scale 30%: The scores go into the softmax unscaled. Think about how dot produ
 scaled_by_d_k 30%: The scores are divided by d_k itself. The spread of a dot product grows more
   slowly than its number of terms.
     / d_k**0.5 -> / d_k
+scaled_by_d_k_and_2 30%: The scores are divided by d_k and then by 2. In `d_k**1 / 2` the power
+  comes before the division; the root is `d_k**0.5`.
+    / d_k**0.5 -> / d_k / 2
+scaled_by_half_of_d_k 30%: The scores are divided by half of d_k. In `d_k**1 / 2` the power comes
+  before the division; the root is `d_k**0.5`.
+    / d_k**0.5 -> / (d_k / 2)
 scaled_by_d_k_squared: The scores are divided by the square of d_k instead of its square root.
     / d_k**0.5 -> / d_k**2
+scaled_by_the_fourth_root 30%: The scores are divided by the fourth root of d_k; it should be the
+  square root.
+    / d_k**0.5 -> / d_k**0.25
 scaled_by_a_twentieth_power: The exponent of d_k is 0.05; a square root has the exponent 0.5.
     / d_k**0.5 -> / d_k**0.05
 multiplied_by_sqrt_d_k 30%: The scores are multiplied by the scale, which makes the softmax sharper,
@@ -42,6 +51,10 @@ scaled_by_number_of_queries: The scale depends on the number of queries. Dot pro
   because vectors have many features, not because the text is long.
     queries @ keys -> queries @ keys
     / d_k**0.5 -> / queries.shape[-2] ** 0.5
+scaled_by_width_of_values 30%: The scale comes from the width of the values. The dot products are
+  between queries and keys.
+    attn_weights @ values -> attn_weights @ values
+    / d_k**0.5 -> / values.shape[-1] ** 0.5
 scaled_by_dimension_0: The scale comes from the first dimension, which counts keys or texts; the
   width of the keys is their last dimension.
     queries @ keys -> queries @ keys
@@ -117,9 +130,11 @@ scores_from_values 40%: The scores compare queries with values. Values are what 
   not what is compared.
     attn_weights @ values -> attn_weights @ values
     queries @ keys.transpose( -> queries @ values.transpose(
-keys_instead_of_values 40%: The weights mix the keys. A token passes on its value.
+keys_instead_of_values 40%: The weights mix the keys, or values that are projected like the keys. A
+  token passes on its value.
     attn_weights @ values -> attn_weights @ keys
-queries_instead_of_values 40%: The weights mix the queries. A token passes on its value.
+queries_instead_of_values 40%: The weights mix the queries, or values that are projected like the
+  queries. A token passes on its value.
     attn_weights @ values -> attn_weights @ queries
 weights_transposed 40%: The weights are transposed before they are applied: each result is mixed by
   a column of the weights instead of its own row.
@@ -337,6 +352,9 @@ dropout_always_on: Dropout stays on in evaluation, where every run should give t
     self.dropout(attn_weights) -> nn.functional.dropout(attn_weights, self.dropout.p)
     or
     if not training: -> if False:
+own_dropout_always_on: Dropout of your own acts in evaluation too. Pass it `self.training`.
+    - self.dropout(attn_weights)
+    + attn_weights * (torch.rand_like(attn_weights) >= self.dropout.p) / (1 - self.dropout.p)
 dropout_not_rescaled: The remaining entries are not scaled up, so the expected weight shrinks.
   Inverted dropout corrects this in training.
     self.dropout(attn_weights) -> self.dropout(attn_weights) * (1 - self.dropout.p * self.training)
@@ -431,6 +449,20 @@ values_not_projected: The values are the unchanged inputs; they need a projectio
     self.W_value(x) -> x
     or
     x @ self.W_value -> x
+query_bias_always 20%: W_query always has a bias. It should have one only if `qkv_bias` is True.
+    self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_query = nn.Linear(d_in, d_out)
+key_bias_always 20%: W_key always has a bias. It should have one only if `qkv_bias` is True.
+    self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_key = nn.Linear(d_in, d_out)
+    or
+    self.W_key = nn.Linear(d_in, kv_width, bias=qkv_bias) -> self.W_key = nn.Linear(d_in, kv_width)
+    or
+    W_key = nn.Linear(d_context, d_out, bias=qkv_bias) -> W_key = nn.Linear(d_context, d_out)
+value_bias_always 20%: W_value always has a bias. It should have one only if `qkv_bias` is True.
+    self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_value = nn.Linear(d_in, d_out)
+    or
+    W_value = nn.Linear(d_in, kv_width, bias=qkv_bias) -> W_value = nn.Linear(d_in, kv_width)
+    or
+    W_value = nn.Linear(d_context, d_out, bias=qkv_bias) -> W_value = nn.Linear(d_context, d_out)
 output_without_bias 20%: The output projection has no bias; it should always have one.
     nn.Linear(d_out, d_out) -> nn.Linear(d_out, d_out, bias=False)
 
@@ -444,6 +476,21 @@ one_layer_for_all_three 30%: Queries, keys and values come from one layer. W_que
     - keys = self.W_key(x)
     - values = self.W_value(x)
     + queries, keys, values = self.qkv(x).chunk(3, dim=-1)
+one_layer_for_keys_and_values 30%: Keys and values come from one layer. W_key and W_value should be
+  two layers.
+    - self.W_key = nn.Linear(d_context, d_out, bias=qkv_bias)
+    - self.W_value = nn.Linear(d_context, d_out, bias=qkv_bias)
+    + self.kv = nn.Linear(d_context, 2 * d_out, bias=qkv_bias)
+    - keys = self.W_key(context)
+    - values = self.W_value(context)
+    + keys, values = self.kv(context).chunk(2, dim=-1)
+    or
+    - self.W_key = nn.Linear(d_in, kv_width, bias=qkv_bias)
+    - self.W_value = nn.Linear(d_in, kv_width, bias=qkv_bias)
+    + self.kv = nn.Linear(d_in, 2 * kv_width, bias=qkv_bias)
+    - keys = self.W_key(x)
+    - values = self.W_value(x)
+    + keys, values = self.kv(x).chunk(2, dim=-1)
 parameters_for_layers 20%: The projections are nn.Parameters. Each should be an nn.Linear, whose
   weight has the shape (d_out, d_in).
     - self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)

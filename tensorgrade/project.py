@@ -11,7 +11,7 @@ import importlib
 import re
 import runpy
 import sys
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from traceback import extract_tb
@@ -31,17 +31,14 @@ TITLE = re.compile(r"^# (.+)", re.MULTILINE)
 HINT = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Project:
-    """An instructor's checkout: the course's own folders below one root.
+    """One reading of an instructor's checkout: the course's own folders below one root.
 
-    drawn: the cases drawn so far, by chapter, exercise, and True for hidden ones.
+    What is read or drawn is cached for this object. Another one reads the files again.
     """
 
     root: Path
-    drawn: dict[tuple[str, str, bool], list] = field(
-        default_factory=dict, init=False, compare=False
-    )
 
     def __reduce__(self) -> tuple:  # another process reads the files again, once
         return project_at, (self.root,)

@@ -62,6 +62,10 @@ weights_start_at_zero: All weights start at zero, so all tokens give the same re
     self.W_query = nn.Parameter(torch.rand( -> self.W_query = nn.Parameter(torch.zeros(
     self.W_key = nn.Parameter(torch.rand( -> self.W_key = nn.Parameter(torch.zeros(
     self.W_value = nn.Parameter(torch.rand( -> self.W_value = nn.Parameter(torch.zeros(
+one_matrix_for_all_three 40%: Queries, keys and values share one matrix. Each needs an nn.Parameter
+  of its own.
+    self.W_key = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_key = self.W_query
+    self.W_value = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_value = self.W_query
 not_parameters: The weights are plain tensors. An optimizer only finds an nn.Parameter.
     self.W_query = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_query = torch.rand(d_in, d_out)
     self.W_key = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_key = torch.rand(d_in, d_out)

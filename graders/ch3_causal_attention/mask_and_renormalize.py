@@ -54,6 +54,9 @@ CHECKS = [
 ]
 
 MISTAKES = """
+wrong_side_filled 40%: The past and the token itself are hidden, and the future is visible. The
+  hidden places belong above the diagonal.
+    attn_weights * visible -> attn_weights.masked_fill(visible.bool(), 0.0)
 renormalized_over_columns: The columns are normalised to a sum of 1 instead of the rows.
     masked.sum(dim=-1, keepdim=True) -> masked.sum(dim=-2, keepdim=True)
 renormalized_over_everything: All entries together are normalised to a sum of 1; each row should be.
@@ -64,6 +67,10 @@ renormalized_before_masking 40%: The sums are taken before masking, so they are 
 softmax_again: A second softmax makes the rows sum to 1, but it also gives the hidden zeros some
   weight.
     masked / masked.sum(dim=-1, keepdim=True) -> torch.softmax(masked, dim=-1)
+softmax_over_the_visible 40%: The visible weights go through a second softmax, which makes them
+  almost equal. Divide them by their sum instead.
+    - return masked / masked.sum(dim=-1, keepdim=True)
+    + return torch.softmax(attn_weights.masked_fill(visible == 0, -torch.inf), dim=-1)
 divided_by_number_visible: The rows are divided by how many tokens are visible; divide by what their
   weights add up to.
     masked.sum(dim=-1, keepdim=True) -> visible.sum(dim=-1, keepdim=True)

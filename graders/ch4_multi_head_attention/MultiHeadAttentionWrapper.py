@@ -107,6 +107,9 @@ dropout_not_passed_on: `dropout` is not passed on to the heads.
     dropout, qkv_bias) -> 0.0, qkv_bias)
 context_length_not_passed_on 30%: `context_length` is not passed on to the heads.
     context_length, dropout -> 6, dropout
+length_and_dropout_exchanged 30%: `context_length` and `dropout` are exchanged in the call of the
+  heads' class.
+    context_length, dropout, qkv_bias) -> dropout, context_length, qkv_bias)
 one_head_too_few: There is one head too few.
     range(num_heads) -> range(num_heads - 1)
 one_head_too_many: There is one head too many.

@@ -91,6 +91,9 @@ not_four_times_as_wide: The hidden layer is not four times as wide.
 gelu_at_the_end_too: There is another GELU after the second layer. The result should be free to be
   negative.
     nn.Linear(4 * d, d) -> nn.Linear(4 * d, d), nn.GELU()
+gelu_at_the_end: The GELU is behind both layers; it belongs between the two.
+    nn.Linear(d, 4 * d), nn.GELU(), -> nn.Linear(d, 4 * d),
+    nn.Linear(4 * d, d)) -> nn.Linear(4 * d, d), nn.GELU())
 gelu_before_the_layers: The GELU is before the first layer; it belongs between the two.
     nn.GELU() -> nn.Identity()
     return self.layers(x) -> return self.layers(nn.functional.gelu(x))

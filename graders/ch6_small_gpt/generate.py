@@ -131,6 +131,11 @@ text_not_cut: The model gets the whole text; give it only the last context_lengt
     ids[:, -model.context_length :] -> ids
 start_of_the_text_kept: The model gets the start of the text; give it the end.
     ids[:, -model.context_length :] -> ids[:, : model.context_length]
+start_of_the_text_lost 30%: The text is cut, so its start is missing from the result. Cut only what
+  the model gets.
+    - logits = model(ids[:, -model.context_length :])[:, -1]
+    + ids = ids[:, -model.context_length :]
+    + logits = model(ids)[:, -1]
 first_places_logits: The logits of the first position are used; those of the last one predict the
   next token.
     [:, -1] -> [:, 0]

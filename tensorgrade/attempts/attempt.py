@@ -3,14 +3,16 @@
     answer = answer_to(attempt, "normalise")     # naming.py: load the file, run the cases, once
     answer.agrees("values")                      # a check reads what was seen
 
-Neither changes once it is made. The other modules of this folder find out more about an answer:
-mistakes, and where it goes wrong. Their functions take an `Answer`.
+What an answer says never changes; an attempt adds answers in the order in which they run. The other
+modules of this folder find out more about an answer: mistakes, and where it goes wrong. Their
+functions take an `Answer`.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, wraps
 from itertools import chain
+from types import MethodType
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ..course import Chapter, Check, Course, Tolerance
@@ -19,7 +21,7 @@ from ..exchange.observation import CaughtError, Loaded, Looked, Observation, Out
 from ..exchange.references import References, Seen
 from ..exchange.traces import with_stages
 from ..judging.checked import CheckedExercise
-from ..judging.checks import bind_checks
+from ..judging.checks import ENGINE_CHECKS
 from ..judging.names import in_names_of_stub
 from ..judging.submitted_text import SubmittedText
 from ..runner.names import Assignment
@@ -169,10 +171,9 @@ class Attempt:
 class Answer(CheckedExercise):
     """One exercise of an attempt: the results of its cases, and the checks on them.
 
-    program: it gave the results. claimed: the results of all cases as the learner's process reports
-    them; in `seen`, errors have the line numbers of the submitted file. assigned: the learner's
-    names that are decided by now. right_versions: sources that replaced wrong earlier exercises,
-    by name.
+    program: it gave the results. seen: the results of all cases; errors have the line numbers of
+    the submitted file. assigned: the learner's names that are decided by now. right_versions:
+    sources that replaced wrong earlier exercises, by name.
     """
 
     attempt: Attempt
@@ -182,19 +183,23 @@ class Answer(CheckedExercise):
         attempt: Attempt,
         name: str,
         program: Program,
-        claimed: list[Seen],
+        seen: list[Seen],
         assigned: Assignment | None = None,
         right_versions: dict[str, str] | None = None,
     ):
-        self.attempt, self.name, self.program, self.claimed = attempt, name, program, claimed
+        self.attempt, self.name, self.program, self.seen = attempt, name, program, seen
         self.assigned, self.right_versions = assigned or program.assigned, right_versions or {}
-        self.seen = [attempt.with_source_line(one) for one in claimed]
         self.known: dict[tuple, Any] = {}  # what functions of this folder found out, see `once`
-        bind_checks(self, attempt.own.checks)
+
+    def __getattr__(self, name: str) -> Callable:
+        """Return a check of this name, the engine's or the course's own, as a method."""
+        if name in (found := ENGINE_CHECKS | self.__dict__["attempt"].own.checks):
+            return MethodType(found[name], self)
+        raise AttributeError(name)
 
     def deciding(self, names: Assignment) -> "Answer":
         """Return this answer with these names decided."""
-        return Answer(self.attempt, self.name, self.program, self.claimed, names)
+        return Answer(self.attempt, self.name, self.program, self.seen, names)
 
     @property
     def checks(self) -> list[Check]:
@@ -288,11 +293,12 @@ def ran(
     """Run every case of an exercise in a program; return the answer. See Answer for the others."""
     entries = attempt.references.of(name)
     cases = [case for case, _ in entries]
-    claimed = [
+    seen = [
         Seen(case, expected, in_names_of_stub(expected, got, program.assigned.weights))
         for (case, expected), got in zip(entries, observed(attempt, program, cases), strict=True)
     ]
-    return Answer(attempt, name, program, claimed, assigned, right_versions)
+    seen = [attempt.with_source_line(one) for one in seen]
+    return Answer(attempt, name, program, seen, assigned, right_versions)
 
 
 def observed(attempt: Attempt, program: Program, cases: list[Case]) -> list[Observation]:
@@ -317,7 +323,7 @@ def once(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
 
     @wraps(find)
     def known(answer: Answer, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
-        key = (find.__name__, *args, *kwargs.items())
+        key = (find, *args, *kwargs.items())
         if key not in answer.known:
             answer.known[key] = find(answer, *args, **kwargs)
         return answer.known[key]

@@ -1,11 +1,11 @@
 """Turn the errors of an exercise's checks into findings for its learner.
 
-Each function of DETAILS adds something to the diagnosis of a failed check, from the text or from
-another run of public cases. None of them runs for hidden cases, which learners read nothing about.
+Details come from the text or from another run of public cases. Hidden cases get none, because
+learners read nothing about them.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -43,7 +43,7 @@ def finding_of(answer: Answer, asks: str, diagnosis: Diagnosis) -> Finding:
     other_weights = diagnosis.id == START
     hidden = answer.attempt.references.hidden
     if not hidden:
-        for add in DETAILS:
+        for add in (changes_an_input, still_raises, shows_forbidden_call):
             diagnosis = add(answer, diagnosis)
     names = () if unfinished else mistakes(answer)
     # If learner code raised an error, only the values on the path to it count. Its line is certain,
@@ -198,13 +198,3 @@ def sizes_in_trace(observed: Observation) -> list[Value]:
         return decoded(traces[-1] if traces else [], list[Value])
     except BadMessage:
         return []
-
-
-# --- details --------------------------------------------------------------------------------
-
-
-DETAILS: tuple[Callable[[Answer, Diagnosis], Diagnosis], ...] = (
-    changes_an_input,
-    still_raises,
-    shows_forbidden_call,
-)

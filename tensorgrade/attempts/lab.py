@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from math import inf
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 
@@ -246,22 +246,15 @@ class Lab:
     def tried_names(
         self, program: Program, case: Case, names: Sequence[Assignment]
     ) -> list[Observation]:
-        """Return the results of a case with each of these names; fewer if there is no more time."""
-        most = self.limits.case_seconds if self.server else 0
-        told = {"names": [asdict(one) for one in names], "seconds": most}
-        return self.tried(program, case, told)
+        """Return the results of a case with each of these names, asked for in one request.
 
-    def tried(self, program: Program, case: Case, variants: dict[str, Any]) -> list[Observation]:
-        """Return the results of variants of a program in one request; [] if that fails.
-
-        variants: their `names`, or the code of `definitions` (one that cannot be made has the
-        result of the program's own), and the `seconds` of processor time that they may use.
+        There are fewer if there is no more time, and none if the request fails.
         """
-        channel = self.channel_with(program)
+        channel, most = self.channel_with(program), self.limits.case_seconds if self.server else 0
         try:
             if channel is None:
                 return []
-            asked = case.request | variants
+            asked = case.request | {"names": [asdict(one) for one in names], "seconds": most}
             return read_tries(channel.ask(asked, case.tensors, self.longest), asked["id"])
         except (TimedOut, Ended, BadMessage):
             self.end(program)

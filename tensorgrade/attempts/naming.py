@@ -189,5 +189,5 @@ def is_known(answer: Answer, seen: list[Seen]) -> bool:
     """Return True if the results are those of one known mistake."""
     imprints = imprints_of(seen, answer.attempt.own.signatures)
     known = answer.attempt.side.known(answer.name)
-    single = (one for one in known.prints if len(one.mistakes) == 1)
-    return any(all(agrees(one, case, imprints) for case in imprints) for one in single)
+    singles = known.singles.values()
+    return any(all(agrees(one, case, imprints) for case in imprints) for one in singles)

@@ -155,7 +155,8 @@ def told(judged: Judged, status: Status) -> Told:
     said = finding.message
     if then:
         said = f"{whole(said, max(SHORTEST, LONGEST_MESSAGE - len(then) - 1))} {then}"
-    beside = [one for one in clauses_beside(judged) if one.lower() not in said.lower()]
+    clauses, known = clauses_beside(judged), said.lower()
+    beside = [one for one in clauses if one.partition(";")[0].lower() not in known]
     line = line and answer.attempt.source.line_in_cell(line)
     return " ".join(filter(None, (said, sentences(*beside)))), line
 

@@ -24,7 +24,7 @@ from ..recognition.fingerprints import (
     with_facts,
 )
 from ..recognition.imprints import Imprint
-from ..recognition.signatures import UNSEEN, only_squeezed
+from ..recognition.signatures import UNSEEN, nothing_else_differs
 from .attempt import Answer, once, ran
 from .naming import on_public_cases
 from .results import CheckResult
@@ -39,9 +39,9 @@ ENOUGH_WRONG = 2  # wrong cases on which only one of several mistakes has an eff
 def sets_in_values(answer: Answer) -> tuple[Names, ...]:
     """Return the sets of known mistakes that each explain the values; () if none does."""
     known, imprints = known_of(answer), own_imprints(answer)
-    sets = recognize(known, imprints, answer.claimed, lambda: combinations(answer))
+    sets = recognize(known, imprints, answer.seen, lambda: combinations(answer))
     alone = [names[0] for names in sets if len(names) == 1]
-    if alone and not wrong_values(answer) <= set(print_of(answer, alone[0]).fails):
+    if alone and not wrong_values(answer) <= set(known_of(answer).singles[alone[0]].fails):
         return ()  # only nearly the same values, such as rounded ones
     return sets
 
@@ -72,7 +72,7 @@ def mistake_sets(answer: Answer) -> tuple[Names, ...]:
 @once
 def own_imprints(answer: Answer) -> dict[str, Imprint]:
     """Return the imprint of the result on each case, by the case's name."""
-    return imprints_of(answer.claimed, answer.attempt.own.signatures)
+    return imprints_of(answer.seen, answer.attempt.own.signatures)
 
 
 def known_of(answer: Answer) -> Known:
@@ -90,7 +90,7 @@ def mistakes(answer: Answer) -> tuple[str, ...]:
     if not sets or len(sets) >= MOST_SHOWN:
         return ()
     found = (name for name in sets[0] if all(name in names for names in sets))
-    return tuple(sorted(found, key=lambda name: -print_of(answer, name).share))
+    return tuple(sorted(found, key=lambda name: -known_of(answer).singles[name].share))
 
 
 def changes_values(answer: Answer, mistake: str) -> bool:
@@ -111,12 +111,9 @@ def is_beside(answer: Answer, check: CheckResult, names: Names) -> bool:
     if not is_fact or case not in imprints:
         return False
     about = right[case].matches(imprints[case]) or facts_of({case: imprints[case]}, right)
-    return bool(about) and not any(check.asks in print_of(answer, name).fails for name in names)
-
-
-def print_of(answer: Answer, mistake: str) -> Fingerprint:
-    """Return the fingerprint of a mistake alone."""
-    return next(one for one in known_of(answer).prints if one.mistakes == (mistake,))
+    return bool(about) and not any(
+        check.asks in known_of(answer).singles[name].fails for name in names
+    )
 
 
 def combinations(answer: Answer) -> tuple[Names, ...]:
@@ -178,7 +175,7 @@ def proved(answer: Answer, solution: Solution, sets: list[Names]) -> tuple[Names
         except EditError:  # they change the same piece of the solution
             continue
         made = {}
-        for one in answer.claimed:
+        for one in answer.seen:
             made[one.case.name] = solution.made_imprint(names, program, one)
             if not made[one.case.name].matches(imprints[one.case.name]):
                 break
@@ -193,17 +190,17 @@ def seen_in_public(answer: Answer) -> list[Seen]:
     """Return the results of the public cases; [] if one gave no result."""
     public = on_public_cases(answer)
     if public is None or not answer.right_versions:
-        return public.claimed if public else []
+        return public.seen if public else []
     program = public.program.with_right_versions(answer.right_versions)
     beside = ran(public.attempt, answer.name, program, public.assigned, answer.right_versions)
     answer.attempt.lab.end(program)
-    return beside.claimed
+    return beside.seen
 
 
 @once
-def is_only_squeezed(answer: Answer) -> bool:
+def only_ones_differ(answer: Answer) -> bool:
     """Return True if some results differ in dimensions of size 1, and nothing else is wrong."""
-    return only_squeezed(answer.claimed, answer.attempt.own.signatures)
+    return nothing_else_differs(answer.seen, answer.attempt.own.signatures)
 
 
 def same_answers(answer: Answer) -> str:
@@ -216,5 +213,5 @@ def same_answers(answer: Answer) -> str:
         return ""
     # Learner code never sees the names of cases, which the course's seed draws. Results would not
     # do: each machine builds its own, and processors differ in the last digit.
-    secret = repr([one.case.id for one in answer.claimed]).encode()
+    secret = repr([one.case.id for one in answer.seen]).encode()
     return digest_of(answer.name, imprints, secret)

@@ -11,7 +11,7 @@ class Rule(Enum):
     """The reason why a check does not earn exactly its own points (docs/explanation/points.md)."""
 
     MISTAKE = auto()  # known mistakes have their own deduction
-    LOST_DIMENSIONS = auto()  # dimensions of size 1 are lost or added, all else is right
+    SIZES_OF_ONE = auto()  # dimensions of size 1 are lost or added, all else is right
     FORBIDDEN = auto()  # something that the exercise rules out costs a share of it
     EARLIER = auto()  # only an earlier exercise is wrong
     REPAIR = auto()  # given code: only what was fixed counts

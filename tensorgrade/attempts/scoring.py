@@ -29,16 +29,16 @@ from .naming import answer_to
 from .recognized import (
     changes_values,
     is_beside,
-    is_only_squeezed,
+    known_of,
     mistake_sets,
     mistakes,
-    print_of,
+    only_ones_differ,
 )
 from .results import CheckResult, Judged, Results, Rule, State, sums
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
 LEAST, MOST = 0.1, 0.5  # bounds of the share of an exercise that one known mistake costs
-SQUEEZED = 0.25  # share that dimensions of size 1, lost or added, cost if all else is right
+COST_OF_ONES = 0.25  # share that dimensions of size 1, lost or added, cost if all else is right
 SMALL = 0.25  # share of a find-the-bug exercise that a small repair earns
 
 
@@ -88,7 +88,7 @@ def deducted_once(judged: Judged, done: dict[str, Judged]) -> Judged:
     if not wrong or answer.given_code or not may_be_excused(judged, wrong):
         return judged
     # Without an object, only right versions show which exercise is at fault.
-    made = () if never_made(answer.claimed) else wrong
+    made = () if never_made(answer.seen) else wrong
     inherited = frozenset(name for one in made for name in mistakes(one.answer))
     judged = replace(judged, inherited=inherited)
     right = bool(mistakes(answer)) and inherited.issuperset(mistakes(answer))
@@ -245,10 +245,10 @@ def with_deduction(judged: Judged) -> list[CheckResult]:
     answer, checks = judged.answer, judged.checks
     if judged.excused_by or judged.state != State.WRONG:
         return checks
-    if not mistakes(answer) and is_only_squeezed(answer):
+    if not mistakes(answer) and only_ones_differ(answer):
         earned, most = sums([check for check in checks if not is_beside(answer, check, ())])
-        cost = min(SQUEEZED, 1 - earned / most) if most else 0.0
-        return shared_out(answer, checks, (), cost, Rule.LOST_DIMENSIONS)
+        cost = min(COST_OF_ONES, 1 - earned / most) if most else 0.0
+        return shared_out(answer, checks, (), cost, Rule.SIZES_OF_ONE)
     deducted = [
         shared_out(answer, checks, names, deduction(judged, names), Rule.MISTAKE)
         for names in mistake_sets(answer)
@@ -307,10 +307,10 @@ def deduction_for(answer: Answer, mistake: str) -> float:
     prices = answer.attempt.side.fingerprints.prices.get(answer.name, {})
     if mistake in prices:
         return prices[mistake]
-    if returns_only_inputs(answer.claimed) or never_made(answer.claimed):
+    if returns_only_inputs(answer.seen) or never_made(answer.seen):
         return 1.0
     least = LEAST if changes_values(answer, mistake) else 0.0
-    return min(MOST, max(least, print_of(answer, mistake).share))
+    return min(MOST, max(least, known_of(answer).singles[mistake].share))
 
 
 def never_made(seen: list[Seen]) -> bool:

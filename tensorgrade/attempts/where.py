@@ -40,7 +40,10 @@ def where(answer: Answer, raised: bool) -> Where | None:
     public = answer.attempt.public
     if public is None or answer.attempt.loaded.status != Outcome.LOADED:
         return None
-    stages = stages_on(answer, sorted(traced(answer, public), key=has_size_one))
+    entries = sorted(traced(answer, public), key=has_size_one)
+    # Weights of one's own, drawn in another order, are no fault of the line that uses them.
+    with_weights = [one for one in entries if one[0].weights]
+    stages = stages_on(answer, with_weights or entries)
     # Weights that could not be loaded cause all other faults.
     if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in stages):
         stages.sort(key=lambda one: not without_weights(one.case, one.observed))
@@ -138,7 +141,7 @@ def telling_cases(answer: Answer, names: Names, side: Side) -> list[Entry]:
     Results that hold one number only show nothing.
     """
     known = side.known(answer.name)
-    prints = [one for one in known.prints if len(one.mistakes) == 1 and one.mistakes[0] in names]
+    prints = [known.singles[name] for name in names if name in known.singles]
 
     def shows(entry: Entry) -> bool:
         if not any(map(tells, entry[1].tensors.values())):

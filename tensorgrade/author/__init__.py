@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from random import Random
 from typing import Any, NamedTuple
@@ -268,21 +268,18 @@ def shown(name: str, *steps: Step, **settings: Any) -> WrittenCase:
     return case(name, *steps, dtype=torch.float32, shown=True, **settings)
 
 
+@lru_cache(maxsize=256)
 def cases_of(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
     """Return the cases in an exercise's grader file, for graders or for learners.
 
-    They are drawn on the first call and cached in the project. A find-the-bug exercise has those of
-    another one.
+    A find-the-bug exercise has those of another one.
     """
-    if (names := (chapter, exercise, hidden)) not in project.drawn:
-        seed = (project.course.seed if hidden else None) or PUBLIC_SEED
-        written = project.grader(chapter, exercise).cases(Sizes(exercise, hidden, seed))
-        kept = [one for one in written if not (hidden and one.settings.get("shown"))]
-        cases = [one.recorded(exercise, seed, hidden) for one in kept]
-        if like := project.course.chapter(chapter).exercise(exercise).like:
-            cases = [renamed(one, like, exercise) for one in cases]
-        project.drawn[names] = cases
-    return project.drawn[names]
+    seed = (project.course.seed if hidden else None) or PUBLIC_SEED
+    written = project.grader(chapter, exercise).cases(Sizes(exercise, hidden, seed))
+    kept = [one for one in written if not (hidden and one.settings.get("shown"))]
+    cases = [one.recorded(exercise, seed, hidden) for one in kept]
+    like = project.course.chapter(chapter).exercise(exercise).like
+    return [renamed(one, like, exercise) for one in cases] if like else cases
 
 
 def renamed(case: Case, old: str, new: str) -> Case:

@@ -127,7 +127,7 @@ def file_errors(
             for call in check.calls:
                 yield from (f"{path}:{check.line}: {said}" for said in wrong_call(call, asked, own))
         if exercise.like:
-            bug_of(project.solution(chapter), exercise.name)
+            bug_of(project, chapter, exercise.name)
         source = project.solution(chapter).read_text(encoding="utf-8")
         for one in [] if exercise.like else written_in(module):
             try:

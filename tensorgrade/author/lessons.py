@@ -3,12 +3,9 @@
 import ast
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from textwrap import fill
-
-import jupytext
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from ..attempts.attempt import MOST_CHANGED
 from ..cells import Cell, marked, read_lesson
@@ -81,19 +78,16 @@ def stub_text(cells: list[Cell]) -> str:
     are left out, too. Formulas are plain text, and pictures are described.
     """
 
-    def readable(lesson: str) -> str:
-        described = in_plain_text(lesson)
-        return PICTURE.sub(lambda picture: fill(f"[Picture: {picture[1]}]", WIDTH), described)
+    def written(cell: Cell) -> str:
+        if not cell.is_text:
+            return f"# %%\n{given_code(cell.source) or without_solutions(cell.source)}\n\n\n"
+        plain = in_plain_text(cell.source)
+        described = PICTURE.sub(lambda picture: fill(f"[Picture: {picture[1]}]", WIDTH), plain)
+        lines = (f"# {line}".rstrip() for line in described.split("\n"))
+        return "\n".join(["# %% [markdown]", *lines, "", ""])
 
-    made = [
-        new_markdown_cell(readable(cell.source))
-        if cell.is_text
-        else new_code_cell(given_code(cell.source) or without_solutions(cell.source))
-        for cell in cells
-        if not cell.marks.keys() & {"hints", "active"}
-    ]
-    text = jupytext.writes(new_notebook(cells=made), fmt="py:percent")
-    return HEADER + text[text.index("# %%") :]
+    shown = [cell for cell in cells if not cell.marks.keys() & {"hints", "active"}]
+    return HEADER + "".join(map(written, shown)).rstrip("\n") + "\n"
 
 
 # --- find-the-bug exercises -------------------------------------------------------------------
@@ -113,12 +107,13 @@ def names_used(module: ast.Module, names: Collection[str]) -> set[str]:
     return set().union(*map(bound_names, reached(module, names)))
 
 
-def bug_of(path: Path, exercise: str) -> str:
+@lru_cache(maxsize=64)
+def bug_of(project: Project, chapter: str, exercise: str) -> str:
     """Return the code of a find-the-bug exercise, and the code that it needs, without comments.
 
-    path: the lesson. Raise CourseError if it needs another exercise, or if even the shortest repair
-    is a rewrite.
+    Raise CourseError if it needs another exercise, or if even the shortest repair is a rewrite.
     """
+    path = project.solution(chapter)
     right = path.read_text(encoding="utf-8")
     module, others = ast.parse(with_bug(right)), marked(read_lesson(path), "exercise").keys()
     if used := names_used(module, [exercise]) & (others - {exercise}):

@@ -58,7 +58,6 @@ class Mistake:
     shared: bool = False
 
 
-@lru_cache(maxsize=256)  # a build asks for each text many times
 def parse(text: str, path: Path, first: int) -> tuple[Mistake, ...]:
     """Return the mistakes of a text; one with a line `or` occurs once for each list of edits.
 
@@ -113,6 +112,7 @@ def add_edit(edits: Pieces, place: str, line: str) -> None:
         raise CourseError(f"{place}: {AS_EDIT}")
 
 
+@lru_cache(maxsize=256)
 def written_in(module: ModuleType) -> tuple[Mistake, ...]:
     """Return the mistakes of a grader file. Raises CourseError, with a line for each problem."""
     text, path = getattr(module, "MISTAKES", ""), Path(str(module.__file__))
@@ -123,6 +123,7 @@ def written_in(module: ModuleType) -> tuple[Mistake, ...]:
     return parse(text, path, first)
 
 
+@lru_cache(maxsize=4)
 def shared_mistakes(project: Project) -> tuple[Mistake, ...]:
     """Return the mistakes in `graders/mistakes.py`, which a course need not have."""
     if not (project.graders / "mistakes.py").exists():
@@ -138,32 +139,24 @@ def every_mistake(project: Project) -> list[Mistake]:
     return [*chain(*own), *shared_mistakes(project)]
 
 
+@lru_cache(maxsize=256)
 def known(project: Project, exercise: str) -> list[Mistake]:
     """Return the mistakes that can occur in an exercise: its own ones, and then shared ones.
 
-    A find-the-bug exercise has none.
+    These are the shared mistakes whose text occurs once in the exercise's solution. Of several
+    edits for the same mistake, the first that fits counts. A find-the-bug exercise has none.
     """
     chapter, itself = project.course.exercise(exercise)
     if itself.like:
         return []
     source = project.solution(chapter.name).read_text(encoding="utf-8")
-    shared = fitting(shared_mistakes(project), source, exercise)
-    return [*written_in(project.grader(chapter.name, exercise)), *shared]
-
-
-@lru_cache(maxsize=256)
-def fitting(shared: tuple[Mistake, ...], source: str, exercise: str) -> tuple[Mistake, ...]:
-    """Return the shared mistakes whose text occurs once in an exercise's solution.
-
-    Of several edits for the same mistake, the first that fits counts.
-    """
     found: dict[str, Mistake] = {}
-    for one in shared:
+    for one in shared_mistakes(project):
         with suppress(EditError):
             if one.name not in found:
                 make(source, exercise, one.edits)
                 found[one.name] = one
-    return tuple(found.values())
+    return [*written_in(project.grader(chapter.name, exercise)), *found.values()]
 
 
 def told_apart(project: Project, exercise: str) -> list[Mistake]:

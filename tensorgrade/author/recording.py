@@ -71,7 +71,7 @@ class Recording:
         self.path = stored_path(project.graders if hidden else project.exercises, chapter, exercise)
         self.pairs_path = project.graders / "pairs" / f"{exercise}.json.xz"
         self.cases = cases_of(project, chapter, exercise, hidden)
-        self.bugs = {exercise: bug_of(self.lesson, exercise)} if self.entry.like else {}
+        self.bugs = {exercise: bug_of(project, chapter, exercise)} if self.entry.like else {}
 
     def __reduce__(self) -> tuple:  # a copy in another process draws its cases again
         return Recording, (self.project, self.chapter, self.exercise, self.hidden)

@@ -32,7 +32,7 @@ ELSEWHERE = (
     "`tensorgrade new course NAME`. `tensorgrade audit FILE` checks attention code from anywhere."
 )
 OPTIONAL = {  # packages that may be missing, by their import names
-    *("jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
+    *("jinja2", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
     *("openpyxl", "pygments", "traitlets", "yaml"),
 }
 for audience in ("learners", "authors", "instructors", "audits"):

@@ -94,7 +94,7 @@ def finding_with_values(judged: Judged) -> Finding | None:
         return finding
     answer, attempt = judged.answer, copy(judged.answer.attempt)
     attempt.references = replace(attempt.references, hidden=False)
-    public = Answer(attempt, answer.name, answer.program, answer.claimed, answer.assigned)
+    public = Answer(attempt, answer.name, answer.program, answer.seen, answer.assigned)
     told = next((c.finding for c in by_checks(public).checks if c.asks == first.asks), None)
     return replace(told, earlier=finding.earlier, trace=list, said=list) if told else finding
 

@@ -90,7 +90,7 @@ def why_it_raised(
         return Diagnosis(Kind.TO_DO, problem, told, case=case.name, error=error)
     outside = read_outside(attempt.loaded, error.definition, case, error.source)
     lost = lost_name(error, attempt, case)
-    there = outside or none_there(attempt, error, case) or sizes_there(error) or dtypes_there(error)
+    there = outside or none_there(attempt, error, case) or dtypes_there(error) or sizes_there(error)
     problem = joined(raised(error, attempt.source.place), lost, there, lines_up(error))
     if is_of_another(error, exercise):
         problem = f"in `{error.definition}`, which it uses: {problem}"

@@ -19,6 +19,7 @@ HIDDEN = -1e6  # entries below this are hidden places, such as -inf
 CLOSE = 2e-5  # the relative difference that counts as rounding
 LARGEST = 1024  # the most numbers of a value that is compared; larger right ones are not stored
 MOST_REACHED = 4  # names of right values in a sentence
+WRONG_ON = "Your values become wrong on"
 MOST_CASES = 200  # traces (one for each case) whose prepared values are cached
 FILLS = {"zeros", "ones", "full", "empty", "zero", "fill"}
 COPIES = {"cat", "concat", "stack", "hstack", "vstack", "repeat", "tile", "repeat_interleave"}
@@ -218,11 +219,11 @@ def where_wrong(
 
 def said(compared: Compared, at: int, place: Callable[[int], str]) -> str:
     """Return the sentences about the first wrong value."""
-    line = compared.stages[at].line
+    line = place(compared.stages[at].line)
     before = said_before(compared, at, place)
-    if before:
-        return f"{before} Then they become wrong on {place(line)}."
-    return f"Your values become wrong on {place(line)}."
+    if before.startswith(f"Up to {line} "):
+        return f"{before} Then, on the same line, they become wrong."
+    return f"{before} Then they become wrong on {line}." if before else f"{WRONG_ON} {line}."
 
 
 def said_before(compared: Compared, at: int, place: Callable[[int], str]) -> str:

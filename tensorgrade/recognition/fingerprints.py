@@ -182,10 +182,14 @@ class Known:
         return [one for one in self.prints if not matches(one, self.right)]
 
     @cached_property
+    def singles(self) -> dict[str, Fingerprint]:
+        """The fingerprint of each mistake alone."""
+        return {one.mistakes[0]: one for one in self.prints if len(one.mistakes) == 1}
+
+    @cached_property
     def facts(self) -> dict[str, Facts]:
         """The facts of each single mistake."""
-        singles = (one for one in self.prints if len(one.mistakes) == 1)
-        return {one.mistakes[0]: facts_of(one.imprints, self.right) for one in singles}
+        return {name: facts_of(one.imprints, self.right) for name, one in self.singles.items()}
 
     @cached_property
     def only_facts(self) -> list[str]:

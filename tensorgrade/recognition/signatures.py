@@ -69,26 +69,21 @@ def signature_of(case: Case, own: dict[str, Signature]) -> Signature:
 # --- dimensions of size 1, lost or added --------------------------------------------------------
 
 
-def sizes(tensor: torch.Tensor) -> list[int]:
-    """Return a tensor's shape without its dimensions of size 1."""
-    return [size for size in tensor.shape if size != 1]
-
-
 def differs_in_ones(actual: torch.Tensor, expected: torch.Tensor) -> bool:
     """Return True if dimensions of size 1 are lost or added, and a shape is otherwise right.
 
     >>> differs_in_ones(torch.ones(4, 3), torch.ones(1, 4, 3))
     True
     """
-    return actual.dim() != expected.dim() and sizes(actual) == sizes(expected)
+    return actual.dim() != expected.dim() and actual.squeeze().shape == expected.squeeze().shape
 
 
-def only_squeezed(seen: list[Seen], own: dict[str, Signature]) -> bool:
+def nothing_else_differs(seen: list[Seen], own: dict[str, Signature]) -> bool:
     """Return True if some results differ in dimensions of size 1, and everything else is right.
 
     own: the course's signatures.
     """
-    whole = [Seen(case, right, unsqueezed(right, observed)) for case, right, observed in seen]
+    whole = [Seen(case, right, with_right_ones(right, observed)) for case, right, observed in seen]
     if all(was.observed is now.observed for was, now in zip(seen, whole, strict=True)):
         return False
     return all(
@@ -97,7 +92,7 @@ def only_squeezed(seen: list[Seen], own: dict[str, Signature]) -> bool:
     )
 
 
-def unsqueezed(expected: Observation, observed: Observation) -> Observation:
+def with_right_ones(expected: Observation, observed: Observation) -> Observation:
     """Return the observation with dimensions of size 1 as expected, if they were lost or added.
 
     Its gradients could not be computed if the result had another shape, so they count as right.

@@ -112,7 +112,8 @@ def collect(asked: Shapes, own: Shapes, known: Levels, found: dict[str, list[Pai
 def names_in_stub(asked: Shapes, own: Shapes, levels: Levels) -> dict[str, str]:
     """Return the stub's name of each part and each tensor of a module, by the learner's name.
 
-    A level that is not among `levels` gets its most plausible pairs. {} if no name differs.
+    A level that is not among `levels`, or fits less well now because it is longer or shorter, gets
+    its most plausible pairs. {} if no name differs.
 
     >>> names_in_stub({"first.weight": 3}, {"fst.weight": 3}, {})
     {'fst': 'first', 'fst.weight': 'first.weight'}
@@ -121,12 +122,21 @@ def names_in_stub(asked: Shapes, own: Shapes, levels: Levels) -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     wanted, there = parts_of(asked), parts_of(own)
-    for name, other in levels.get(title(wanted, there)) or pairs_of(wanted, there)[0]:
+    plausible_now = pairs_of(wanted, there)[0]
+    known = levels.get(title(wanted, there), plausible_now)
+    chosen = min(known, plausible_now, key=lambda pairs: unpaired(pairs, asked, own))
+    for name, other in chosen:
         found[other] = name
         left, right = inside(asked, name), inside(own, other)
         deeper = names_in_stub(left, right, levels) or {one: one for one in left}
         found |= {f"{other}.{o}".strip("."): f"{name}.{a}".strip(".") for o, a in deeper.items()}
     return found
+
+
+def unpaired(pairs: Pairs, asked: Shapes, own: Shapes) -> int:
+    """Return for how many of the stub's tensors the pairs have no partner of the same shape."""
+    both = [(inside(asked, a), inside(own, o)) for a, o in pairs]
+    return len(asked) - sum(len(inner) - lacking(inner, other) for inner, other in both)
 
 
 def renamed(name: str, names: Mapping[str, str]) -> str:
@@ -241,13 +251,13 @@ def searched(*levels: tuple) -> list[Pairs]:
     """Return the pairs of `pairs_of`; each load of a module asks for the same ones."""
     asked, own = ({name: dict(shapes) for name, shapes in level} for level in levels)
     lost, _ = best_pairs(asked, own, FEW_ORDERS)
-    while lost > (0, 0):
-        tries = [(opened(asked, name), own) for name in asked]
-        tries += [(one, opened(own, name)) for name in own for one in (asked, opened(asked, name))]
+    while lost[0]:
+        wanted, there = ([level, *openings(level)] for level in (asked, own))
+        tries = [levels for levels in product(wanted, there) if levels != (asked, own)]
         fitting = [levels for levels in tries if len(levels[1]) <= WIDEST]
         found = [(best_pairs(*levels, FEW_ORDERS)[0], levels) for levels in fitting]
         least, best = min(found, key=lambda one: one[0], default=(lost, (asked, own)))
-        if least >= lost:
+        if least[0] >= lost[0]:
             break
         lost, (asked, own) = least, best
     return best_pairs(asked, own)[1]
@@ -262,7 +272,9 @@ def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[Lost,
         own = {name: inner for name, inner in own.items() if name in asked}
     lost = {(a, o): lacking(asked[a], own[o]) for a in asked for o in own}
     spare = {(a, o): lacking(own[o], asked[a]) for a in asked for o in own}
-    fixed = [name for name in asked if name in own and (not lost[name, name] or is_word(name))]
+    misfit = {pair: (lost[pair], spare[pair]) for pair in lost}
+    listed = all(one in own and not lost[one, one] for one in asked if not is_word(one))
+    fixed = [name for name in asked if name in own and (is_word(name) or listed)]
     same = tuple(zip(fixed, fixed, strict=True))
     left, over = ([name for name in level if name not in fixed] for level in (asked, own))
 
@@ -273,26 +285,30 @@ def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[Lost,
         alike = round(sum(likeness(*pair) for pair in pairs), 6)
         return (unpaired, absent), sum(spare[pair] for pair in pairs), -alike
 
-    all_pairs = (same + pairs for pairs in islice(orders(left, over, lost), most))
+    all_pairs = (same + pairs for pairs in islice(orders(left, over, misfit), most))
     ranked = sorted(((cost(pairs), pairs) for pairs in all_pairs), key=lambda one: one[0])
     least = ranked[0][0][0]
     return least, [pairs for (unpaired, *_), pairs in ranked[:MOST] if unpaired == least]
 
 
-def orders(left: Sequence[str], over: Sequence[str], lost: Mapping) -> Iterator[Pairs]:
-    """Yield the ways to give each of the stub's names one that lacks as little as possible."""
+def orders(left: Sequence[str], over: Sequence[str], misfit: Mapping) -> Iterator[Pairs]:
+    """Yield the ways to give each of the stub's names one that lacks as little as possible.
+
+    misfit: by pair, the numbers of lacking and of superfluous tensors. Few superfluous come first.
+    """
     if not left or not over:
         yield ()
         return
     name, *others = left
     numbers = not any(map(is_word, (*left, *over)))
-    least = min(lost[name, one] for one in over)
-    for at, one in enumerate(over):
-        if lost[name, one] == least:
+    places = sorted(range(len(over)), key=lambda at: misfit[name, over[at]])
+    least, _ = misfit[name, over[places[0]]]
+    for at in places:
+        if misfit[name, over[at]][0] == least:
             rest = over[at + 1 :] if numbers else [*over[:at], *over[at + 1 :]]
-            yield from (((name, one), *pairs) for pairs in orders(others, rest, lost))
+            yield from (((name, over[at]), *pairs) for pairs in orders(others, rest, misfit))
     if len(left) > len(over):
-        yield from orders(others, over, lost)
+        yield from orders(others, over, misfit)
 
 
 def is_word(name: str) -> bool:
@@ -300,14 +316,19 @@ def is_word(name: str) -> bool:
     return not name.isdigit()
 
 
-def opened(level: Parts, name: str) -> Parts:
-    """Return a level with the parts inside one of its parts in place of that part."""
-    while name in level and "" not in level[name]:
-        inner = {f"{name}.{one}": shapes for one, shapes in parts_of(level[name]).items()}
-        pieces = (inner if one == name else {one: shapes} for one, shapes in level.items())
-        level = {one: shapes for piece in pieces for one, shapes in piece.items()}
-        name = next(iter(inner)) if len(inner) == 1 else ""
-    return level
+def openings(level: Parts) -> Iterator[Parts]:
+    """Yield the level with the parts inside one of its parts in place of that part, for each.
+
+    If there is one part inside, that one is opened next.
+    """
+    for name in level:
+        opened = level
+        while name in opened and "" not in opened[name]:
+            inner = {f"{name}.{one}": shapes for one, shapes in parts_of(opened[name]).items()}
+            pieces = (inner if one == name else {one: shapes} for one, shapes in opened.items())
+            opened = {one: shapes for piece in pieces for one, shapes in piece.items()}
+            yield opened
+            name = next(iter(inner)) if len(inner) == 1 else ""
 
 
 def lacking(asked: Shapes, own: Shapes) -> int:
@@ -354,6 +375,7 @@ def words_of(name: str) -> set[str]:
     >>> sorted(words_of("maxWidth_2"))
     ['2', 'd', 'max']
     """
+    name = re.sub(r"\.\d+", "", name)  # a place in a list
     words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)]
     plain = [word if word in MEANINGS else word.removesuffix("s") for word in words]
     found = {MEANINGS.get(word, word) for word in plain}

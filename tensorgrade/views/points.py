@@ -76,7 +76,7 @@ def earned(checks: list[CheckResult]) -> float:
 REASONS = {
     Rule.MISTAKE: "known mistake",
     Rule.FORBIDDEN: "a forbidden call",
-    Rule.LOST_DIMENSIONS: "dimensions of size 1 lost or added",
+    Rule.SIZES_OF_ONE: "dimensions of size 1 lost or added",
     Rule.EARLIER: "only an earlier exercise is wrong",
     Rule.REPAIR: "checks that the given code passes earn nothing",
 }
@@ -92,7 +92,7 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     """
     answers = [check for check in checks if not check.of_size]
     failed = [check for check in answers if not check.passed]
-    costs = most - earned(answers)
+    costs = most - float(in_tenths(earned(answers)))  # so that the printed numbers add up
     lost = f": −{in_tenths(costs)}" if costs else ""
     told = [f"{len(answers) - len(failed)} of {plural(len(answers), 'check')} passed"]
     if failed and (reason := reason_in(answers)):

@@ -73,7 +73,7 @@ def test_the_first_check_that_tells_what_is_wrong_speaks():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module, lost",
-    [(checking, "where"), (scoring, "is_only_squeezed"), (pipeline, "told")],
+    [(checking, "where"), (scoring, "only_ones_differ"), (pipeline, "told")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(judge, monkeypatch, caplog, module, lost):
     """A fault of ours there takes no points, of that exercise or of another one."""

@@ -151,7 +151,7 @@ main()
 @pytest.mark.parametrize(
     "command, package, extra",
     [
-        (["build"], "jupytext", "author"),
+        (["build"], "nbformat", "author"),
         (["bundle", "--out", "kit.zip"], "markdown_it", "instructor"),
         (["read"], "jinja2", "learner"),
     ],

@@ -163,7 +163,7 @@ def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
 def test_the_line_on_points_says_how_they_came_about(project):
     for rule, words in (
         (None, ""),
-        (Rule.LOST_DIMENSIONS, "; dimensions of size 1 lost or added: −1"),
+        (Rule.SIZES_OF_ONE, "; dimensions of size 1 lost or added: −1"),
         (Rule.FORBIDDEN, "; a forbidden call: −1"),
         (Rule.EARLIER, "; only an earlier exercise is wrong: −1"),
         (Rule.REPAIR, "; checks that the given code passes earn nothing: −1"),

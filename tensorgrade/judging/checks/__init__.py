@@ -8,12 +8,11 @@ makes attempts for a folder loads its file, so two courses in one process do not
 # underscore.
 
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from types import MethodType
 from typing import TypeVar
 
 from ...course import CourseError
@@ -63,18 +62,6 @@ _modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(
 ENGINE_CHECKS: dict[str, Callable] = {
     name: function for module in _modules for _, name, function in vars(module).get(ADDED, [])
 }
-
-
-def bind_checks(exercise: CheckedExercise, own: Mapping[str, Callable]) -> None:
-    """Make all checks methods of an exercise: `exercise.agrees("values")`.
-
-    own: the course's own checks. Raises CourseError if a name is already taken.
-    """
-    taken = set(dir(exercise))  # asking for a missing attribute may search for similar names
-    for name, function in (ENGINE_CHECKS | dict(own)).items():
-        if name in taken:
-            raise CourseError(f"checks.py: {name!r} is taken; choose another name")
-        setattr(exercise, name, MethodType(function, exercise))
 
 
 # --- a course's own checks and signatures ----------------------------------------------------
