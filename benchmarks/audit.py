@@ -95,19 +95,19 @@ def rows_of(case: Case, folder: Path) -> Iterator[dict]:
     if case.text:
         path.write_text(case.text, encoding="utf-8")
     begun = time.process_time()
-    (found,) = audits([f"{path}:{case.name}" if case.name else str(path)], {}, trust=True)
+    (found,) = audits([f"{path}:{case.name}" if case.name else str(path)], trust=True)
     seconds = (time.process_time() - begun) / max(len(found["audits"]), 1)
     for one in found["audits"]:
         fails = [r["why"] for r in one.get("relations", ()) if r["status"] == "fails"]
-        lines = {one.get("at", {}).get("line"), *(m["line"] for m in one.get("mistakes", ()))}
-        raises = one["status"] == "not run" and one.get("at")
+        lines = [m["line"] for m in one["mistakes"] if m["line"]]
+        raises = one["status"] == "not run" and lines
         yield {
             "kind": case.kind,
             "label": case.label if case.name else f"{case.label}:{one['name']}",
             "status": "raises" if raises else one["status"],
             "why": one.get("why") or "; ".join(fails),
-            "named": [m["name"] for m in one.get("mistakes", ())],
-            "located": any(abs(at - line) <= 1 for at in lines if at for line in case.lines),
+            "named": [m["name"] for m in one["mistakes"] if m["name"]],
+            "located": any(abs(at - line) <= 1 for at in lines for line in case.lines),
             "seconds": round(seconds, 2),
         }
 

@@ -1,20 +1,19 @@
 """Audit attention code of any origin: find out what it is, and which relations hold for it.
 
-`child.py` runs beside the audited code, in a sandbox, and returns values. `run.py` starts it and
-judges these values, and `report.py` turns the findings into words.
+`child.py` runs beside the audited code, in a sandbox, and returns values. `run.py` starts it,
+judges these values and reports the findings.
 """
 
 import functools
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 
 def attention(test: Callable[..., Any]) -> Callable[..., None]:
     """Audit what a test returns, a class or a function; the test fails with the report.
 
-    The code runs in the test's own process.
+    The code's file is loaded again, in the test's own process.
 
         from tensorgrade import audit
 
@@ -25,13 +24,11 @@ def attention(test: Callable[..., Any]) -> Callable[..., None]:
 
     @functools.wraps(test)
     def wrapped(*arguments: Any, **named: Any) -> None:
-        from .report import report, status_of
-        from .run import Asked, audit_of_file
+        from .run import audits, report, status_of
 
         target = test(*arguments, **named)
-        path = Path(inspect.getsourcefile(target) or "")
-        asked = Asked(path, target.__module__, "", target.__name__)
-        found = audit_of_file(asked, {}, None)
+        place = f"{inspect.getsourcefile(target)}:{target.__name__}"
+        (found,) = audits([place], trust=True)
         if status_of(found):
             raise AssertionError(report(found))
 

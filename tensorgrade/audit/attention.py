@@ -1,78 +1,75 @@
-"""Attention as the papers define it, with every known mistake as an option.
+"""Attention as the papers define it, with an edit of its formula for each known mistake.
 
-Tensors are (batch, tokens, width), with all heads together. A mistake is one changed option, so a
-wrong result can be compared with all of them. Which layers of a module make queries, keys and
-values is inferred from their names.
+Which layers of a module make queries, keys and values is inferred from their names.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
-from .code import Made, Mistake
+from .code import Made
+from .parts import Edit
 from .roles import Sizes
-from .subject import Subject
+from .subject import Inputs, Subject, keys_of
 
-Recipe = dict[str, str]  # the options of the formula
-# The defaults are right, except that nothing is masked. scale: a size and its power.
-RIGHT: Recipe = {
-    "mask": "none",
-    "scale": "head_dim -0.5",
-    "softmax": "keys",
-    "split": "blocks",
-    "merge": "heads back",
-    "operands": "q k v",
-    "groups": "neighbours",
-    "output": "projected",
-}
 SCALE = "sqrt rsqrt scale scaling ** / scaled_dot_product_attention softmax"
 MASK = "masked_fill masked_fill_ where triu tril mask softmax scaled_dot_product_attention"
 TRIANGLE = "triu tril diagonal < > masked_fill where mask"
 SPLIT = "view reshape rearrange unflatten chunk"
 FILL = "and e to that power is a weight like any other. Fill with -inf."
-# The options that a known mistake changes, and those of the mistake itself.
-TABLE: tuple[tuple[Recipe, str, str, str], ...] = (
-    ({"scale": "head_dim 0"}, "no_scale", SCALE, "The scores are not divided by sqrt(head_dim)."),
-    ({"scale": "width -0.5"}, "scaled_by_sqrt_width", SCALE, "The scores are divided by the square root of the whole width. Each head's dot products run over head_dim numbers only."),
-    ({"scale": "d_in -0.5"}, "scaled_by_sqrt_d_in", SCALE, "The scale comes from the width of the input."),
-    ({"scale": "heads -0.5"}, "scaled_by_sqrt_heads", SCALE, "The scale comes from the number of heads."),
-    ({"scale": "head_dim -1"}, "scaled_by_head_dim", SCALE, "The scores are divided by head_dim, without the root, or by the root twice."),
-    ({"scale": "head_dim 0.5"}, "multiplied_by_sqrt_head_dim", SCALE, "The scores are multiplied by sqrt(head_dim), not divided."),
-    ({"scale": "tokens -0.5"}, "scaled_by_sqrt_tokens", SCALE, "The scale comes from the number of tokens."),
-    ({"softmax": "queries"}, "softmax_over_queries", "softmax sum", "The softmax runs over the queries. Each query's weights should sum to 1 over its keys."),
-    ({"softmax": "heads"}, "softmax_over_heads", "softmax sum", "The softmax runs over the heads."),
-    ({"softmax": "everything"}, "softmax_over_everything", "softmax sum", "All weights of all heads and sequences share one sum. Each query's own should sum to 1."),
-    ({"softmax": "scaled", "scale": "head_dim 0"}, "scaled_after_softmax", "sqrt scale ** softmax", "The weights are scaled after the softmax. Scale the scores before it."),
-    ({"mask": "none"}, "no_mask", MASK, "Nothing is masked: each token sees the tokens after it."),
-    ({"mask": "past"}, "mask_hides_the_past", TRIANGLE, "The mask hides the past and shows the future."),
-    ({"mask": "itself too"}, "mask_one_too_early", TRIANGLE, "The mask hides each token from itself too."),
-    ({"mask": "one too late"}, "mask_one_too_late", TRIANGLE, "The mask shows one token of the future."),
-    ({"mask": "inverted"}, "mask_inverted", "triu tril ~ == masked_fill where mask", "The mask is inverted: what should be hidden is shown, and what should be shown is hidden."),
-    ({"mask": "0"}, "masked_with_zero", f"* {MASK}", f"Hidden scores become 0 before the softmax, {FILL}"),
-    ({"mask": "times -inf"}, "mask_times_minus_inf", "inf masked_fill", "The mask is multiplied with -inf, and 0 * -inf is NaN. Use masked_fill."),
-    ({"mask": "0 after"}, "masked_after_softmax", MASK, "Weights are zeroed after the softmax, so the rows no longer sum to 1."),
-    ({"softmax": "none"}, "no_softmax", "weights= attn= sqrt ** / @ matmul", "There is no softmax: the scores themselves mix the values."),
-    ({"softmax": "shares"}, "divided_by_sum", "sum softmax", "The scores are divided by their sum, without an exponential."),
-    ({"softmax": "twice"}, "softmax_twice", "softmax", "The softmax is applied twice."),
-    ({"softmax": "exp"}, "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."),
-    ({"operands": "q q v"}, "scores_mix_nothing", "@ matmul", "The keys do not take part."),
-    ({"operands": "k k v"}, "keys_for_queries", "@ matmul", "The keys take the place of the queries."),
-    ({"operands": "k q v"}, "queries_and_keys_swapped", "@ matmul", "Queries and keys are swapped."),
-    ({"operands": "q k k"}, "keys_as_values", "weights@ attn@ @ matmul einsum", "The keys are mixed instead of the values."),
-    ({"operands": "q v v"}, "values_as_keys", "@ matmul", "The values are compared with the queries, not the keys."),
-    ({"operands": "q v k"}, "keys_and_values_swapped", "keys= k= @ matmul", "Keys and values are swapped."),
-    ({"split": "reshape"}, "heads_by_reshape_alone", SPLIT, "Heads are split by a reshape alone, so that a head's row holds pieces of several tokens. Split the width first, then transpose."),
-    ({"split": "no transpose"}, "attention_over_heads", f"{SPLIT} transpose permute", "Attention runs over the heads of each token, not over the tokens: the axes are not transposed."),
-    ({"split": "interleaved"}, "heads_interleaved", SPLIT, "Each head takes every so-many-th feature, not a block of neighbours. Trained from the start this works, but weights from other implementations do not fit."),
-    ({"split": "one head"}, "one_head", f"{SPLIT} transpose permute", "The heads are never split: one head takes the whole width."),
-    ({"merge": "reshape"}, "heads_not_transposed_back", "reshape view flatten", "Heads are merged without transposing them back, so features of different tokens are mixed."),
-    ({"merge": "sum"}, "heads_added", "sum + for", "The heads' results are added. Join them side by side."),
-    ({"groups": "tiled"}, "groups_tiled", "repeat expand cat repeat_interleave tile", "Key and value heads are repeated as a block (0 1 0 1). Neighbouring query heads share one (0 0 1 1)."),
-    ({"output": "none"}, "no_output_projection", "return", "The output projection is never applied."),
+HIDDEN, WEIGHTS, SPLIT_UP = (
+    "triu(1 + m - n)",
+    "scores.softmax(-1)",
+    "t.unflatten(-1, (-1, d)).transpose(1, 2)",
+)
+MASKED, MERGED = (
+    "scores.masked_fill(hidden, -torch.inf)",
+    "(weights @ v).transpose(1, 2).reshape(b, tokens, -1)",
+)
+# Edits of `attention`, below.
+EDITS: tuple[Edit, ...] = (
+    (" / d**0.5", "", "no_scale", SCALE, "The scores are not divided by sqrt(head_dim)."),
+    ("/ d**0.5", "/ width**0.5", "scaled_by_sqrt_width", SCALE, "The scores are divided by the square root of the whole width. Each head's dot products run over head_dim numbers only."),
+    ("/ d**0.5", "/ inputs[keys_of(inputs)[0]].shape[-1] ** 0.5", "scaled_by_sqrt_d_in", SCALE, "The scale comes from the width of the input."),
+    ("/ d**0.5", "/ sizes.heads**0.5", "scaled_by_sqrt_heads", SCALE, "The scale comes from the number of heads."),
+    ("/ d**0.5", "/ d", "scaled_by_head_dim", SCALE, "The scores are divided by head_dim, without the root, or by the root twice."),
+    ("/ d**0.5", "* d**0.5", "multiplied_by_sqrt_head_dim", SCALE, "The scores are multiplied by sqrt(head_dim), not divided."),
+    ("/ d**0.5", "/ q.shape[-2] ** 0.5", "scaled_by_sqrt_tokens", SCALE, "The scale comes from the number of tokens."),
+    (WEIGHTS, "scores.softmax(-2)", "softmax_over_queries", "softmax sum", "The softmax runs over the queries. Each query's weights should sum to 1 over its keys."),
+    (WEIGHTS, "scores.softmax(1)", "softmax_over_heads", "softmax sum", "The softmax runs over the heads."),
+    (WEIGHTS, "scores.flatten().softmax(-1).view_as(scores)", "softmax_over_everything", "softmax sum", "All weights of all heads and sequences share one sum. Each query's own should sum to 1."),
+    (WEIGHTS, "(scores * d**0.5).softmax(-1) / d**0.5", "scaled_after_softmax", "sqrt scale ** softmax", "The weights are scaled after the softmax. Scale the scores before it."),
+    (MASKED, "scores", "no_mask", MASK, "Nothing is masked: each token sees the tokens after it."),
+    (HIDDEN, "tril(m - n - 1)", "mask_hides_the_past", TRIANGLE, "The mask hides the past and shows the future."),
+    (HIDDEN, "triu(m - n)", "mask_one_too_early", TRIANGLE, "The mask hides each token from itself too."),
+    (HIDDEN, "triu(2 + m - n)", "mask_one_too_late", TRIANGLE, "The mask shows one token of the future."),
+    (HIDDEN, "tril(m - n)", "mask_inverted", "triu tril ~ == masked_fill where mask", "The mask is inverted: what should be hidden is shown, and what should be shown is hidden."),
+    (MASKED, "scores.masked_fill(hidden, 0.0)", "masked_with_zero", f"* {MASK}", f"Hidden scores become 0 before the softmax, {FILL}"),
+    (MASKED, "scores + hidden.float() * -torch.inf", "mask_times_minus_inf", "inf masked_fill", "The mask is multiplied with -inf, and 0 * -inf is NaN. Use masked_fill."),
+    (f"{MASKED}\n            weights = {WEIGHTS}", f"scores\n            weights = {WEIGHTS}.masked_fill(hidden, 0.0)", "masked_after_softmax", MASK, "Weights are zeroed after the softmax, so the rows no longer sum to 1."),
+    (WEIGHTS, "scores", "no_softmax", "weights= attn= sqrt ** / @ matmul", "There is no softmax: the scores themselves mix the values."),
+    (WEIGHTS, "scores / scores.sum(-1, keepdim=True)", "divided_by_sum", "sum softmax", "The scores are divided by their sum, without an exponential."),
+    (WEIGHTS, f"{WEIGHTS}.softmax(-1)", "softmax_twice", "softmax", "The softmax is applied twice."),
+    (WEIGHTS, "scores.exp()", "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."),
+    ("q @ k.mT", "q @ q.mT", "scores_mix_nothing", "@ matmul", "The keys do not take part."),
+    ("q @ k.mT", "k @ k.mT", "keys_for_queries", "@ matmul", "The keys take the place of the queries."),
+    ("q @ k.mT", "k @ q.mT", "queries_and_keys_swapped", "@ matmul", "Queries and keys are swapped."),
+    ("weights @ v", "weights @ k", "keys_as_values", "weights@ attn@ @ matmul einsum", "The keys are mixed instead of the values."),
+    ("q @ k.mT", "q @ v.mT", "values_as_keys", "@ matmul", "The values are compared with the queries, not the keys."),
+    ("k, v = (t.repeat", "v, k = (t.repeat", "keys_and_values_swapped", "keys= k= @ matmul", "Keys and values are swapped."),
+    (SPLIT_UP, "t.reshape(b, -1, t.shape[1], d)", "heads_by_reshape_alone", SPLIT, "Heads are split by a reshape alone, so that a head's row holds pieces of several tokens. Split the width first, then transpose."),
+    (".transpose(1, 2)", "", "attention_over_heads", f"{SPLIT} transpose permute", "Attention runs over the heads of each token, not over the tokens: the axes are not transposed."),
+    (SPLIT_UP, "t.unflatten(-1, (d, -1)).permute(0, 3, 1, 2)", "heads_interleaved", SPLIT, "Each head takes every so-many-th feature, not a block of neighbours. Trained from the start this works, but weights from other implementations do not fit."),
+    ("width // sizes.heads", "width", "one_head", f"{SPLIT} transpose permute", "The heads are never split: one head takes the whole width."),
+    (MERGED, "(weights @ v).reshape(b, tokens, -1)", "heads_not_transposed_back", "reshape view flatten", "Heads are merged without transposing them back, so features of different tokens are mixed."),
+    (MERGED, "(weights @ v).sum(1)", "heads_added", "sum + for", "The heads' results are added. Join them side by side."),
+    ("repeat_interleave(q.shape[1] // t.shape[1], 1)", "repeat(1, q.shape[1] // t.shape[1], 1, 1)", "groups_tiled", "repeat expand cat repeat_interleave tile", "Key and value heads are repeated as a block (0 1 0 1). Neighbouring query heads share one (0 0 1 1)."),
+    ("out(mixed)", "mixed", "no_output_projection", "return", "The output projection is never applied."),
 )  # fmt: skip
 
 
@@ -121,199 +118,114 @@ def why_not_plain(subject: Subject) -> str:
     if own:
         return f"its code has a formula of its own (`{own}`)"
     if subject.made.weights or subject.tensors != "q, k, v":
-        layers, extra = layers_by_role(subject.made)
+        layers = layers_by_role(subject.made)
         complete = any(need <= layers.keys() for need in ({"qkv"}, {*"qkv"}, {"q", "kv"}))
-        if extra or not complete:
-            why = f"`{extra[0]}`" if extra else "queries, keys or values"
-            return f"no role was found for {why} among its weights"
+        if "" in layers or not complete:
+            what = f"`{layers[''][0][0]}`" if "" in layers else "queries, keys or values"
+            return f"no role was found for {what} among its weights"
     return ""
 
 
-def recipes(causal: bool) -> list[tuple[Mistake | None, Recipe]]:
-    """Return the right recipe, without a mistake, and one for each known mistake."""
-    right = RIGHT | {"mask": "causal" if causal else "none"}
-    every = [(Mistake(name, where, says), right | options) for options, name, where, says in TABLE]
-    return [(None, right), *(one for one in every if one[1] != right)]
+Layer = tuple[str, Tensor, Tensor | None]  # the name of a weight for `x @ w.T`, it, and a bias
+Linear = Callable[[Tensor], Tensor]
 
 
-def results(
-    recipe: Recipe, made: Made, inputs: dict[str, Tensor], sizes: Sizes
-) -> Iterator[Tensor]:
-    """Yield the result of attention by a recipe, for each convention of storing its weights."""
-    layers, _ = layers_by_role(made)
-    x = inputs["x"] if "x" in inputs else inputs["q"]
-    keys = inputs.get("context", inputs.get("k", x))
-    out = layers.get("out") if recipe["output"] != "none" else None
-    for flipped in {False, any(one.is_bare for one in layers.values())}:
+def attention(made: Made, inputs: Inputs, sizes: Sizes, causal: bool) -> Iterator[Tensor]:
+    """Yield the result of attention, for each convention of storing the weights of a module."""
+    for q, k, v, out in projections(made, inputs, sizes):
+        with suppress(RuntimeError, IndexError):  # the widths do not fit
+            b, tokens, width = q.shape
+            d = width // sizes.heads
+            q, k, v = (t.unflatten(-1, (-1, d)).transpose(1, 2) for t in (q, k, v))
+            k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) for t in (k, v))
+            scores = q @ k.mT / d**0.5
+            n, m = scores.shape[-2:]
+            hidden = torch.ones(n, m).triu(1 + m - n).bool() & causal
+            scores = scores.masked_fill(hidden, -torch.inf)
+            weights = scores.softmax(-1)
+            mixed = (weights @ v).transpose(1, 2).reshape(b, tokens, -1)
+            yield out(mixed)
+
+
+def projections(made: Made, inputs: Inputs, sizes: Sizes) -> Iterator[tuple]:
+    """Yield queries, keys and values (batch, tokens, width), and the output's layer.
+
+    Bare matrices may be meant for `x @ w` or for `x @ w.T`.
+    """
+    names = ["x" if "x" in inputs else "q", *keys_of(inputs)]
+    sources = tuple(inputs[name] for name in (*names[:2], names[-1]))
+    for flipped in (False, True):
+        layers = {role: stacked(one) for role, one in layers_by_role(made, flipped).items() if role}
+        out = layers.get("out", torch.clone)
         for order in ORDERS if "qkv" in layers else ["blocks"]:
             with suppress(RuntimeError, IndexError):  # the widths do not fit
-                q, k, v = projected(layers, (x, keys, inputs.get("v", keys)), order, flipped, sizes)
-                mixed = attend({"q": q, "k": k, "v": v}, keys.shape[-1], sizes, recipe)
-                yield out(mixed, flipped) if out else mixed
-
-
-def attend(operands: dict[str, Tensor], d_in: int, sizes: Sizes, recipe: Recipe) -> Tensor:
-    """Return the mixed values (batch, tokens, width) before any output projection.
-
-    operands: queries q, keys k and values v, each (batch, tokens, width).
-    """
-    (b, n, width), how = operands["q"].shape, recipe["split"]
-    heads = 1 if how == "one head" else sizes.heads
-    every: list[Tensor] = []
-    for value in map(operands.__getitem__, recipe["operands"].split()):
-        cut = split(value, heads if value.shape[-1] == width else sizes.kv_heads, how)
-        first = every[0].shape[1] if every else cut.shape[1]
-        times = first // cut.shape[1] if first % cut.shape[1] == 0 else 1
-        tiled = recipe["groups"] == "tiled"
-        every.append(cut.repeat(1, times, 1, 1) if tiled else cut.repeat_interleave(times, 1))
-    q, k, v = every
-    known = {"head_dim": q.shape[-1], "tokens": q.shape[-2], "width": width, "d_in": d_in}
-    size, power = recipe["scale"].split()
-    factor = (known | {"heads": sizes.heads})[size] ** float(power)
-    mixed = weights_of(q @ k.mT * factor, recipe, q.shape[-1]) @ v
-    if recipe["merge"] == "sum":
-        return mixed.sum(1)
-    as_it_is = how == "no transpose" or recipe["merge"] == "reshape"
-    return (mixed if as_it_is else mixed.transpose(1, 2)).reshape(b, n, -1)
-
-
-def split(value: Tensor, heads: int, how: str) -> Tensor:
-    """Return (batch, heads, tokens, head_dim)."""
-    b, n, _ = value.shape
-    if how == "reshape":
-        return value.reshape(b, heads, n, -1)
-    if how == "interleaved":
-        return value.reshape(b, n, -1, heads).permute(0, 3, 1, 2)
-    cut = value.reshape(b, n, heads, -1)
-    return cut if how == "no transpose" else cut.transpose(1, 2)
-
-
-def weights_of(scores: Tensor, recipe: Recipe, head_dim: int) -> Tensor:
-    """Return the attention weights of scaled scores."""
-    mask, how = recipe["mask"], recipe["softmax"]
-    hidden = hidden_by(mask, *scores.shape[-2:])
-    if mask == "times -inf":
-        scores = scores + hidden.float() * -torch.inf
-    elif mask != "0 after":
-        scores = scores.masked_fill(hidden, 0.0 if mask == "0" else -torch.inf)
-    forms: dict[str, Callable[[], Tensor]] = {
-        "everything": lambda: scores.flatten().softmax(-1).view_as(scores),
-        "none": lambda: scores,
-        "shares": lambda: scores / scores.sum(-1, keepdim=True),
-        "exp": scores.exp,
-        "twice": lambda: scores.softmax(-1).softmax(-1),
-        "scaled": lambda: scores.softmax(-1) * head_dim**-0.5,
-    }
-    axis = {"queries": -2, "heads": 1}.get(how, -1)
-    weights = forms[how]() if how in forms else scores.softmax(axis)
-    return weights.masked_fill(hidden, 0.0) if mask == "0 after" else weights
-
-
-def hidden_by(mask: str, n: int, m: int) -> Tensor:
-    """Return (queries, keys) booleans, True for hidden; the queries are the last of the keys."""
-    ones, after = torch.ones(n, m, dtype=torch.bool), m - n
-    if mask == "none":
-        return ~ones
-    if mask in ("past", "inverted"):
-        return ones.tril(after - (mask == "past"))
-    return ones.triu({"itself too": 0, "one too late": 2}.get(mask, 1) + after)
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One linear map of a module: a weight for `x @ weight.T`, and a bias or None.
-
-    is_bare: the weight is a parameter of its own, so that it may be used the other way round.
-    """
-
-    name: str
-    weight: Tensor
-    bias: Tensor | None = None
-    is_bare: bool = False
-
-    def __call__(self, x: Tensor, flipped: bool = False) -> Tensor:
-        """Return the layer's result. flipped: a bare matrix is transposed."""
-        made = x @ (self.weight if flipped and self.is_bare else self.weight.mT)
-        return made if self.bias is None else made + self.bias
-
-
-Layers = dict[str, Layer]  # by role: q, k, v, qkv and kv for fused ones, latent, out
-
-
-def layers_by_role(made: Made) -> tuple[Layers, list[str]]:
-    """Return the layers by role, and the names of parameters without a role.
-
-    A list of heads, each with its own layers, is stacked.
-    """
-    found: dict[str, list[Layer]] = {}
-    for layer in layers_of(made):
-        found.setdefault(role_of_layer(layer), []).append(layer)
-    extra = found.pop("", [])
-    if "qkv" in found and found.keys() & {"q", "k", "v"}:
-        extra += found.pop("qkv")
-    known = {}
-    for role, every in found.items():
-        biases = [one.bias for one in every if one.bias is not None]
-        weight = torch.cat([one.weight for one in every])
-        known[role] = replace(every[0], weight=weight, bias=torch.cat(biases) if biases else None)
-    return known, [one.name for one in extra]
-
-
-def layers_of(made: Made) -> Iterator[Layer]:
-    """Yield the linear layers of a module, its bare matrices, and its other parameters."""
-    biases = set()
-    for name, value in made.weights.items():
-        owner, _, last = name.rpartition(".")
-        kind = made.modules.get(owner, "")
-        if name in biases:
-            continue
-        if value.dim() != 2 or kind == "Embedding":
-            yield Layer(name, value)
-            continue
-        bias = f"{name.removesuffix('weight')}bias" if last.endswith("weight") else ""
-        biases.add(bias)
-        is_bare = last != "weight" or not owner
-        turned = is_bare or kind == "Conv1D"  # which stores its weight the other way round
-        weight = value.mT if turned else value
-        yield Layer(name if is_bare else owner, weight, made.weights.get(bias), is_bare)
-
-
-def role_of_layer(layer: Layer) -> str:
-    """Return the role that a layer has by its name; an empty text for none."""
-    parts = [part for part in layer.name.lower().split(".") if not part.isdigit()]
-    name = next((one for one in reversed(parts) if one not in ("weight", "proj_fn")), "")
-    words = {*re.findall(r"[a-z]+|\d+", name)} - {"weight", "weights"}
-    if layer.weight.dim() == 2 and words & LATENT:
-        return "latent"
-    if layer.weight.dim() != 2 or not words or words - MAKES.keys() - OUT - SAY_NOTHING:
-        return ""
-    made = "".join(MAKES.get(word, "") for word in words - OUT)
-    return "out" if words & OUT or not made else "".join(one for one in "qkv" if one in made)
+                yield *projected(layers, sources, order, sizes), out
 
 
 def projected(
-    layers: Layers, sources: tuple[Tensor, ...], order: str, flipped: bool, sizes: Sizes
+    layers: dict[str, Linear], sources: tuple[Tensor, ...], order: str, sizes: Sizes
 ) -> tuple[Tensor, ...]:
     """Return queries, keys and values (batch, tokens, width): the sources, or layers' results."""
-    if not layers:
-        return sources
+    x, keys, values = sources
     if "latent" in layers:
-        sources = sources[0], *map(layers["latent"], sources[1:])
+        keys = values = layers["latent"](keys)
     if "qkv" in layers:
-        made = (layers["qkv"](one, flipped) for one in sources)
-        return tuple(fused_part(one, n, order, sizes) for n, one in enumerate(made))
+        every = map(layers["qkv"], (x, keys, values))
+        return tuple(fused_part(one, place, order, sizes) for place, one in enumerate(every))
     if "kv" in layers:
-        return layers["q"](sources[0], flipped), *layers["kv"](sources[1], flipped).chunk(2, -1)
-    return tuple(layers[role](one, flipped) for role, one in zip("qkv", sources, strict=True))
+        return layers["q"](x), *layers["kv"](keys).chunk(2, -1)
+    return (layers["q"](x), layers["k"](keys), layers["v"](values)) if layers else sources
 
 
 def fused_part(made: Tensor, place: int, order: str, sizes: Sizes) -> Tensor:
     """Return the queries, the keys or the values (place 0, 1 or 2) of a fused layer's result."""
     shape, axis = ORDERS[order]
     if not shape:
-        head_dim = made.shape[-1] // (sizes.heads + 2 * sizes.kv_heads)
-        keys = sizes.kv_heads * head_dim
-        return made.split((sizes.heads * head_dim, keys, keys), -1)[place]
+        heads = (sizes.heads, sizes.kv_heads, sizes.kv_heads)
+        return made.unflatten(-1, (sum(heads), -1)).split(heads, -2)[place].flatten(2)
     cut = made.unflatten(-1, [sizes.heads if one == "heads" else one for one in shape])
     part = cut.select(axis, place)
     return (part.mT if order == "heads last" else part).flatten(2)
+
+
+def layers_by_role(made: Made, flipped: bool = False) -> dict[str, list[Layer]]:
+    """Return the linear layers of a module, its bare matrices and other parameters, by role.
+
+    Several layers of one role are those of a list of heads. flipped: bare matrices are for
+    `x @ w.T`, not for `x @ w`.
+    """
+    found: dict[str, list[Layer]] = {}
+    biases = {name: f"{name.removesuffix('weight')}bias" for name in made.weights}
+    for name, value in made.weights.items():
+        owner, _, last = name.rpartition(".")
+        kind = made.modules.get(owner, "")
+        is_linear = value.dim() == 2 and kind != "Embedding"
+        is_bare = last != "weight" or not owner
+        # Conv1D stores its weight the other way round.
+        turned = is_linear and (not flipped if is_bare else kind == "Conv1D")
+        layer = name, value.mT if turned else value, made.weights.get(biases[name])
+        if name not in biases.values():
+            found.setdefault(role_of_weight(name) if is_linear else "", []).append(layer)
+    if "qkv" in found and found.keys() & {"q", "k", "v"}:
+        found.setdefault("", []).extend(found.pop("qkv"))
+    return found
+
+
+def stacked(layers: list[Layer]) -> Linear:
+    """Return the layers of one role as one."""
+    biases = [bias for _, _, bias in layers if bias is not None]
+    weight = torch.cat([weight for _, weight, _ in layers])
+    return partial(linear, weight=weight, bias=torch.cat(biases) if biases else None)
+
+
+def role_of_weight(name: str) -> str:
+    """Return the role that a layer has by the name of its weight; an empty text for none."""
+    parts = [part for part in name.lower().split(".") if not part.isdigit()]
+    last = next((one for one in reversed(parts) if one not in ("weight", "proj_fn")), "")
+    words = {*re.findall(r"[a-z]+|\d+", last)} - {"weight", "weights"}
+    if words & LATENT:
+        return "latent"
+    if not words or words - MAKES.keys() - OUT - SAY_NOTHING:
+        return ""
+    made = "".join(MAKES.get(word, "") for word in words - OUT)
+    return "out" if words & OUT or not made else "".join(one for one in "qkv" if one in made)

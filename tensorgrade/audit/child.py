@@ -6,8 +6,7 @@ import re
 import sys
 import types
 import warnings
-from contextlib import suppress
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,7 +23,7 @@ from ..runner.names import parameters_of
 from ..runner.steps import parts_of
 from ..runner.syntax import is_text
 from ..runner.wire import pack, receive, send, unpack
-from .roles import CONSTRUCTOR, Sizes, is_configuration, role_of
+from .roles import CONSTRUCTOR, is_configuration, role_of
 
 warm_up = runner.warm_up  # the fork server calls this
 
@@ -44,6 +43,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.module, self.filename = types.ModuleType("audited"), ""
+        self.given: dict[str, Any] = {}  # arguments by name
 
     def ask(self, asked: dict, tensors: dict[str, Tensor], seconds: float = 0.0) -> Reply:
         """Return the reply to a request, or the error that it raised, with its line.
@@ -54,7 +54,7 @@ class Bench:
             with warnings.catch_warnings(action="ignore"), standard_torch():
                 return self.open(asked) if asked["do"] == "open" else self.run(asked, tensors)
         except (Exception, SystemExit) as error:
-            return {"error": summary(describe_error(error, self.filename))}, {}
+            return {"error": describe_error(error, self.filename)}, {}
 
     def close(self) -> None:
         """Do nothing: this process goes on."""
@@ -62,19 +62,18 @@ class Bench:
     def open(self, asked: dict) -> Reply:
         """Run a file; describe its definitions, and the errors of statements that failed."""
         text, name, self.filename = asked["text"], asked["module"], asked["filename"]
+        self.given = asked["arguments"]
         body = ast.parse(text).body
         sys.path.insert(0, str(Path(asked["package"] or self.filename).parent))
-        open_packages(name, asked["package"])
+        import_packages(name, asked["package"])
         definitions = [one for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
         problems: list[dict] = []
-        known = sys.modules.get(name)  # imported by its package
-        if known and all(hasattr(known, one.name) for one in definitions):
-            self.module = known
-        else:
+        self.module = sys.modules.get(name, self.module)
+        if not all(hasattr(self.module, one.name) for one in definitions):
             self.module, problems = load_module(name or "audited", text, self.filename)
         told = {
             "definitions": [described(one, text.split("\n"), self.module) for one in definitions],
-            "problems": [[one["names"], summary(one["error"])] for one in problems],
+            "problems": [[one["names"], one["error"]] for one in problems],
         }
         return {"told": told}, {}
 
@@ -86,7 +85,7 @@ class Bench:
         target: Any = getattr(self.module, asked["name"])
         made, sent = {}, {}
         if isinstance(target, type):
-            target = make(target, asked, under(tensors, "state."), self.module)
+            target = self.make(target, asked, under(tensors, "state."))
             made, state = describe_module(target), target.state_dict()
             sent = {f"state.{n}": v.clone() for n, v in state.items() if isinstance(v, Tensor)}
         results: list[list[Any]] = []
@@ -99,42 +98,32 @@ class Bench:
             # Copies, because a later call may change them.
             found = {n: one for n, one in enumerate(parts) if isinstance(one, Tensor)}
             sent |= {f"{number}.{n}": one.detach().clone() for n, one in found.items()}
-        return {"told": {"made": made, "calls": calls}}, sent
+        return {"told": made | {"calls": calls}}, sent
+
+    def make(self, target: type, asked: dict, state: dict[str, Tensor]) -> nn.Module:
+        """Make a module, and draw its weights or take those of a state.
+
+        Every parameter is drawn, since zeros and ones would hide mistakes.
+        """
+        torch.default_generator.manual_seed(asked["seed"])
+        made = target(**construction(target, asked["values"], self.given, self.module))
+        if not isinstance(made, nn.Module):
+            raise TypeError("the class makes no nn.Module")
+        chance = torch.Generator().manual_seed(asked["seed"] + 3)
+        for value in filter(torch.is_floating_point, made.parameters()):
+            drawn = torch.randn(value.shape, generator=chance)
+            if value.dim() > 1:
+                value.data.copy_(drawn * 1.5 / max(value[0].numel(), 1) ** 0.5)
+            else:
+                value.data.add_(0.3 * drawn)
+        if state:
+            made.load_state_dict(state)
+        return made
 
 
 def under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors whose names start with a prefix, without it."""
     return {n.removeprefix(prefix): one for n, one in tensors.items() if n.startswith(prefix)}
-
-
-def summary(error: dict) -> list:
-    """Return the type, the text and the line of an error."""
-    return [error["type"], error["text"], error["line"]]
-
-
-def make(
-    target: type, asked: dict, state: dict[str, Tensor], module: types.ModuleType
-) -> nn.Module:
-    """Make a module, and draw its weights or take those of a state.
-
-    Every parameter is drawn, since zeros and ones would hide mistakes.
-    """
-    sizes = Sizes(**asked["sizes"])
-    torch.default_generator.manual_seed(sizes.seed)
-    values = sizes.values | {"causal": asked["causal"]}
-    made = target(**construction(target, values, asked["given"], module))
-    if not isinstance(made, nn.Module):
-        raise TypeError("the class makes no nn.Module")
-    chance = torch.Generator().manual_seed(sizes.seed + 3)
-    for value in filter(torch.is_floating_point, made.parameters()):
-        drawn = torch.randn(value.shape, generator=chance)
-        if value.dim() > 1:
-            value.data.copy_(drawn * 1.5 / max(value[0].numel(), 1) ** 0.5)
-        else:
-            value.data.add_(0.3 * drawn)
-    if state:
-        made.load_state_dict(state)
-    return made
 
 
 # Roles of which a parameter keeps its default; others get their values.
@@ -201,9 +190,7 @@ def configuration(
         unclear = [p for p in every if not role_of(p.name, CONSTRUCTOR)]
         defaults = {p.name: p.default for p in unclear if p.default is not p.empty}
         return Configuration(values | defaults | {"_attn_implementation": "eager"} | given)
-    roles = {one.name: role_of(one.name, CONSTRUCTOR) for one in named_parameters(kind)}
-    known = {n: values[r] for n, r in roles.items() if r in values and r not in KEPT_DEFAULTS}
-    made = kind(**(known | given))
+    made = kind(**construction(kind, values, given, module))
     if hasattr(made, "_attn_implementation"):
         made._attn_implementation = "eager"
     return made
@@ -217,7 +204,7 @@ def named_parameters(function: Any) -> list[inspect.Parameter]:
 
 def called(
     target: Any, call: dict, tensors: dict[str, Tensor], earlier: dict[str, Any]
-) -> tuple[dict[str, Any], list[Any]]:
+) -> tuple[tuple[list[str], list[str]], list[Any]]:
     """Call a function or a module; return the description of the call, and the parts of its result.
 
     tensors, earlier: arguments by name; the second ones are parts of earlier results.
@@ -228,28 +215,23 @@ def called(
         passed |= {name: one.requires_grad_().clone() for name, one in leaves.items()}
     if isinstance(target, nn.Module):
         target.train(call["training"])
-        leaves |= {f"weight.{name}": one for name, one in target.named_parameters()}
+        leaves |= {f"weight.{n}": one for n, one in target.named_parameters() if one.requires_grad}
     torch.default_generator.manual_seed(call["seed"])
     with torch.set_grad_enabled(call["gradients"]):
         parts = [*parts_of(target(**passed, **earlier, **call["plain"]))]
-    kinds = [
-        "tensor" if isinstance(p, Tensor) else "object" if p is not None else "" for p in parts
-    ]
-    reached = reached_by(parts, leaves) if call["gradients"] else []
-    return {"parts": kinds, "reached": reached}, parts
+    kinds = ["" if p is None else "tensor" if isinstance(p, Tensor) else "object" for p in parts]
+    return (kinds, reached_by(parts, leaves)), parts
 
 
 def reached_by(parts: list[Any], leaves: dict[str, Tensor]) -> list[str]:
-    """Return the leaves with a gradient that is not 0, of a sum of results with drawn factors."""
-    chance, total = torch.Generator().manual_seed(1), torch.zeros(())
-    for one in parts:
-        if isinstance(one, Tensor) and one.is_floating_point() and one.isfinite().all():
-            total = total + (torch.randn(one.shape, generator=chance).to(one) * one).sum()
-    needed = {name: one for name, one in leaves.items() if one.requires_grad}
-    if not total.requires_grad:
+    """Return the leaves with a gradient that is not 0, of drawn gradients of the results."""
+    chance = torch.Generator().manual_seed(1)
+    outputs = [p for p in parts if isinstance(p, Tensor) and p.requires_grad and p.isfinite().all()]
+    if not (outputs and leaves):
         return []
-    found = torch.autograd.grad(total, [*needed.values()], allow_unused=True)
-    return [n for n, one in zip(needed, found, strict=True) if one is not None and one.any()]
+    drawn = [torch.randn(one.shape, generator=chance).to(one) for one in outputs]
+    found = torch.autograd.grad(outputs, [*leaves.values()], drawn, allow_unused=True)
+    return [n for n, one in zip(leaves, found, strict=True) if one is not None and one.any()]
 
 
 def described(
@@ -283,19 +265,16 @@ def parameters(function: Any) -> dict[str, str]:
     return {p.name: "" if p.default is p.empty else repr(p.default)[:80] for p in every}
 
 
-def open_packages(module: str, folder: str) -> None:
-    """Import the packages around a module, and itself if it is one, the topmost from its folder.
+def import_packages(module: str, folder: str) -> None:
+    """Import a module and the packages around it, the topmost from its folder.
 
     One whose own code fails stays there without its names, so that relative imports work.
     """
     names = module.split(".") if folder else []
     for depth in range(len(names)):
-        name, place = ".".join(names[: depth + 1]), Path(folder, *names[1 : depth + 1])
-        if name not in sys.modules and (place / "__init__.py").is_file():
-            spec = spec_from_file_location(
-                name, place / "__init__.py", submodule_search_locations=[str(place)]
-            )
-            assert spec and spec.loader, "an __init__.py is a file of Python"
-            sys.modules[name] = package = module_from_spec(spec)
-            with suppress(Exception, SystemExit):
-                spec.loader.exec_module(package)
+        name = ".".join(names[: depth + 1])
+        try:
+            import_module(name)
+        except (Exception, SystemExit):
+            sys.modules[name] = package = types.ModuleType(name)
+            package.__path__ = [str(Path(folder, *names[1 : depth + 1]))]

@@ -1,83 +1,98 @@
-"""The audited code as the trusted side sees it: requests to its process, and checked replies."""
+"""The audited file as the trusted side sees it: its place, its process, and checked replies."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from itertools import takewhile
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 from torch import Tensor
 
+from ..attempts.lab import There
+from ..course import CourseError
 from ..runner.wire import BadMessage
-from ..sandbox.processes import Ended, TimedOut
+from ..sandbox.processes import Budget, Ended, ForkServer, TimedOut
+from .child import Bench
 
 SECONDS = 20.0  # by the clock, for one request
+MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
 Told = TypeVar("Told")
-Error = tuple[str, str, int | None]  # its type, its text and its line
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake: a name and where to look if it is a known one, and a sentence.
+    """A mistake: a sentence, and a name and where to look if it is a known one.
 
     where: words on the line that it may be on, the most telling first. line: the one that raises an
     error, otherwise 0.
     """
 
-    name: str
-    where: str
     says: str
+    name: str = ""
+    where: str = ""
     line: int = 0
 
 
 class CannotRun(Exception):
     """Something cannot be tried with this definition; the text says why.
 
-    line: the line that raises an error for every input that was tried, 0 if there is none.
+    line: the line of the file that raises an error for every input that was tried, 0 for none.
     """
 
-    def __init__(self, said: str, line: int = 0):
+    def __init__(self, said: str, line: int | None = None):
         super().__init__(said)
-        self.line = line
+        self.line = line or 0
 
 
 class Raised(CannotRun):
-    """The audited code raised an error. line: its last line in the file, 0 if it passed none."""
+    """The audited code raised an error."""
 
 
 FAILURES = (CannotRun, RuntimeError, IndexError)  # of a call with other arguments
 
 
 class Stopped(Exception):
-    """The process of the audited code gives no more answers; the text says why."""
+    """The process of the audited code ended or gave no answer; the text says which."""
 
 
-class Code:
-    """The code of one file in its process.
+@dataclass(frozen=True)
+class File:
+    """A file to audit, how it is imported, and what the caller knows about its code.
 
-    channel: a child of the sandbox, or this process. stopped: True if it gives no more answers.
+    module: its dotted name, empty for a file that is in no package. package: the folder of its
+    topmost package, if it is in one. name: one definition, or empty for all. kind: such as
+    `causal_attention`. mask: the meaning of a mask. arguments: values by name.
     """
 
-    def __init__(self, channel: Any):
-        self.channel, self.stopped = channel, False
+    name: str
+    filename: str
+    text: str
+    module: str
+    package: str
+    kind: str = ""
+    mask: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
 
-    def ask(
-        self, kind: type[Told], asked: dict[str, Any], tensors: dict[str, Tensor]
-    ) -> tuple[Told, dict[str, Tensor]]:
-        """Return what is told in reply to a request, of a checked type, and the tensors.
 
-        Raises Raised or Stopped.
-        """
-        try:
-            told, sent = self.channel.ask(asked, tensors, SECONDS)
-            if "error" in told:
-                type, text, line = msgspec.convert(told["error"], Error)
-                said = f"{type}: {text.strip().partition(chr(10))[0][:160]}"
-                raise Raised(f"line {line} raises {said}" if line else said, line or 0)
-            return msgspec.convert(told.get("told"), kind), sent
-        except (TimedOut, Ended, BadMessage, msgspec.ValidationError) as end:
-            self.stopped = True
-            late = f"it did not finish within {SECONDS:.0f} seconds"
-            ended = "the process that ran it ended before it answered"
-            raise Stopped(late if isinstance(end, TimedOut) else ended) from None
+def file_of(target: str, **known: Any) -> File:
+    """Return the file behind `FILE` or `FILE:NAME`. Raises CourseError.
+
+    known: the kind, the mask and the arguments, if the caller knows them.
+    """
+    place, _, name = target.rpartition(":") if ":" in target[2:] else (target, "", "")
+    path = Path(place)
+    if path.suffix != ".py" or not path.is_file():
+        raise CourseError(f"there is no Python file {place}")
+    parents = path.absolute().parents
+    folders = [*takewhile(lambda folder: (folder / "__init__.py").is_file(), parents)]
+    for one in (path, *folders):  # a cloned folder may hold a link to any file of the user
+        if one.is_symlink():
+            raise CourseError(f"{one} is a link, which an audit does not follow; name its target")
+    names = [one.name for one in reversed(folders)] + [path.stem] * (path.stem != "__init__")
+    text = path.read_text(encoding="utf-8", errors="replace")
+    package = str(folders[-1].resolve()) if folders else ""
+    module = ".".join(names) if folders else ""
+    return File(name, str(path.resolve()), text, module, package, **known)
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -98,6 +113,14 @@ class Definition(msgspec.Struct, frozen=True):
     takes: dict[str, str]
 
 
+class Error(msgspec.Struct, frozen=True):
+    """An error of the audited code. line: its last line in the file, None if it passed none."""
+
+    type: str
+    text: str
+    line: int | None
+
+
 class Opened(msgspec.Struct, frozen=True):
     """What the process says about a file: definitions, and the names and error of what failed."""
 
@@ -105,13 +128,19 @@ class Opened(msgspec.Struct, frozen=True):
     problems: list[tuple[list[str], Error]]
 
 
+# What it says about one call: `tensor`, `object` or nothing for each part of the result, and the
+# arguments, and weights as `weight.NAME`, with a gradient that is not 0.
+Called = tuple[list[str], list[str]]
+
+
 class Made(msgspec.Struct, frozen=True):
-    """What the process says about a module that it made; everything is empty for a function.
+    """What the process says about a module and its calls; of a function, only about the calls.
 
     modules: the types of its parts by path. attributes: tensors that are no part of it. state: the
     values of its parameters and buffers.
     """
 
+    calls: list[Called]
     parameters: dict[str, Any] = {}
     modules: dict[str, str] = {}
     attributes: list[str] = []
@@ -123,19 +152,45 @@ class Made(msgspec.Struct, frozen=True):
         return {name: self.state[name] for name in self.parameters if name in self.state}
 
 
-class Called(msgspec.Struct, frozen=True):
-    """What the process says about one call.
+class Code:
+    """The code of one file in its process.
 
-    parts: `tensor`, `object` or nothing for each part of the result. reached: the arguments, and
-    weights as `weight.NAME`, with a gradient that is not 0.
+    server: starts the process; None for this one. channel: None if the process has stopped.
     """
 
-    parts: list[str]
-    reached: list[str]
+    def __init__(self, file: File, server: ForkServer | None):
+        self.file, self.server = file, server
+        self.channel: There | Bench | None = None
 
+    def open(self) -> Opened:
+        """Load the file in a new process, or in this one. Raises Raised or Stopped."""
+        server = self.server
+        self.channel = There(server.fork(Budget(MOST_SECONDS)), MOST_REPLY) if server else Bench()
+        return self.ask(Opened, {"do": "open"} | asdict(self.file), {})[0]
 
-class Ran(msgspec.Struct, frozen=True):
-    """What the process says about a request to run the code."""
+    def ask(
+        self, kind: type[Told], asked: dict[str, Any], tensors: dict[str, Tensor]
+    ) -> tuple[Told, dict[str, Tensor]]:
+        """Return what is told in reply to a request, of a checked type, and the tensors.
 
-    made: Made
-    calls: list[Called]
+        Raises Raised or Stopped.
+        """
+        assert self.channel, "the file is open"
+        try:
+            told, sent = self.channel.ask(asked, tensors, SECONDS)
+            if "error" in told:
+                error = msgspec.convert(told["error"], Error)
+                said = f"{error.type}: {error.text.strip().partition(chr(10))[0][:160]}"
+                raise Raised(f"line {error.line} raises {said}" if error.line else said, error.line)
+            return msgspec.convert(told.get("told"), kind), sent
+        except (TimedOut, Ended, BadMessage, msgspec.ValidationError) as end:
+            self.close()
+            late = f"it did not finish within {SECONDS:.0f} seconds"
+            ended = "the process that ran it ended before it answered"
+            raise Stopped(late if isinstance(end, TimedOut) else ended) from None
+
+    def close(self) -> None:
+        """End the process."""
+        if self.channel:
+            self.channel.close()
+        self.channel = None

@@ -1,20 +1,20 @@
-"""Relations: a function each, with a name, a sentence and a source."""
+"""Relations that hold for all correct attention code: a function and a sentence each."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 
 import torch
 from torch import Tensor
 
-from .attention import layers_by_role, recipes, results, why_not_plain
+from .attention import EDITS, attention, layers_by_role, why_not_plain
 from .code import FAILURES, CannotRun, Made, Mistake, Raised
+from .parts import Formula, forms
 from .roles import Sizes
 from .subject import Call, Inputs, Subject, changed_at, dependence, moved, scale_of
 from .trials import drawn_mask, effect_of_mask
 
-VASWANI = "Vaswani et al. 2017, section 3.2"
 DRAWS = (
     Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2, tokens_of_context=7, seed=1),
     Sizes(3, 6, 2, 4, kv_heads=1, tokens_of_context=4, seed=2, biases=True),
@@ -24,17 +24,16 @@ DRAWS = (
 KNOWN = {
     one.name: one
     for one in (
-        Mistake("input_width_ignored", "Linear Parameter", "A weight is made for the width of the output where it gets the input, or the other way round."),
-        Mistake("detached", "detach no_grad inference_mode data item tensor", "A value is cut off from the weights that made it, so these never learn."),
-        Mistake("mask_only_in_evaluation", "is_causal training if p dropout.p masked_fill triu tril where softmax", "The mask has no effect in training, so a model learns from the tokens that it should predict."),
-        Mistake("keeps_state", "mul_( add_( copy_( self= setdefault hasattr getattr __dict__ training", "Something from an earlier call is kept and used again: another text between two pieces of one changes its results."),
-        Mistake("causal_mask_from_first_key", "is_causal triu tril mask masked_fill cat", "Next to a cache the causal mask counts from the first key, so that a new token sees only the oldest ones. Shift the mask by the number of cached keys."),
-        Mistake("dropout_always_on", "dropout( dropout scaled_dot_product_attention", "Dropout is active in evaluation too."),
-        Mistake("dropout_rescaled_always", "1- dropout.p dropout", "The rate of dropout has an effect in evaluation too, where nothing is dropped."),
-        Mistake("dropout_left_out", "Identity dropout( dropout softmax scaled_dot_product_attention", "Dropout is left out, switched off, or its result is thrown away."),
-        Mistake("other_in_training", "training is_causal dropout", "Something else than dropout depends on the mode."),
-        Mistake("not_registered", "rand Parameter", "Some weights are not stored: a tensor or layer is no part of the module. Use nn.Parameter, register_buffer or nn.ModuleList."),
-        Mistake("special_case", "min( [: if softmax scaled_dot_product_attention return", "The results are right at other sizes or options. Something has a fixed size, or a special case is wrong."),
+        Mistake("A weight is made for the width of the output where it gets the input, or the other way round.", "input_width_ignored", "Linear Parameter"),
+        Mistake("A value is cut off from the weights that made it, so these never learn.", "detached", "detach no_grad inference_mode data item tensor"),
+        Mistake("The mask has no effect in training, so a model learns from the tokens that it should predict.", "mask_only_in_evaluation", "is_causal training if p dropout.p masked_fill triu tril where softmax"),
+        Mistake("Something from an earlier call is kept and used again: another text between two pieces of one changes its results.", "keeps_state", "mul_( add_( copy_( self= setdefault hasattr getattr __dict__ training"),
+        Mistake("Next to a cache the causal mask counts from the first key, so that a new token sees only the oldest ones. Shift the mask by the number of cached keys.", "causal_mask_from_first_key", "is_causal triu tril mask masked_fill cat"),
+        Mistake("Dropout, or its rate, has an effect in evaluation too.", "dropout_always_on", "dropout( dropout scaled_dot_product_attention"),
+        Mistake("Dropout is left out, switched off, or its result is thrown away.", "dropout_left_out", "Identity dropout( dropout softmax scaled_dot_product_attention"),
+        Mistake("Something else than dropout depends on the mode.", "other_in_training", "training is_causal dropout"),
+        Mistake("Some weights are not stored: a tensor or layer is no part of the module. Use nn.Parameter, register_buffer or nn.ModuleList.", "not_registered", "rand Parameter"),
+        Mistake("The results are right at other sizes or options. Something has a fixed size, or a special case is wrong.", "special_case", "min( [: if softmax scaled_dot_product_attention return"),
     )
 }  # fmt: skip
 
@@ -42,28 +41,19 @@ KNOWN = {
 CLOSE = 5e-4
 Check = Callable[[Subject, Sizes], Mistake | None]
 Run = tuple[Tensor, Made, Inputs, Sizes]  # the result of a run, and what it was made from
-Form = Callable[[Made, Inputs, Sizes], Iterable[Tensor]]  # yields the possible results of a run
 
 
-def results_of(subject: Subject) -> list[tuple[dict, Mistake | None]]:
-    """Test the relations about a definition of this kind; return each outcome, and its mistake."""
-    every = RELATIONS if not subject.kind else PARTS
-    return [result_of(subject, name, *one) for name, one in every.items()]
+def result_of(subject: Subject, name: str) -> tuple[dict, Mistake | None]:
+    """Test a relation; return the outcome, and the mistake if it fails.
 
-
-def result_of(
-    subject: Subject, name: str, source: str, check: Check
-) -> tuple[dict, Mistake | None]:
-    """Test a relation. An error is a reason to skip it: the audit may have misread the code."""
-    sentence = (check.__doc__ or "").partition("\n")[0]
-    told = {"name": name, "sentence": sentence, "source": source}
+    An error is a reason to skip it: the audit may have misread the code.
+    """
+    check = RELATIONS[name]
+    told = {"name": name, "sentence": (check.__doc__ or "").partition("\n")[0]}
     try:
         for sizes in map(subject.fitted, DRAWS):
             if mistake := check(subject, sizes):
-                inputs = subject.inputs(sizes).items()
-                shapes = (f"{n} {tuple(getattr(one, 'shape', [one]))}" for n, one in inputs)
-                example = ", ".join([*shapes, f"heads {sizes.heads}"])
-                return told | {"status": "fails", "why": mistake.says, "example": example}, mistake
+                return told | {"status": "fails", "why": mistake.says}, mistake
     except FAILURES as error:
         return told | {"status": "skipped", "why": str(error)}, None
     return told | {"status": "holds", "why": ""}, None
@@ -75,8 +65,8 @@ def shape(subject: Subject, sizes: Sizes) -> Mistake | None:
     try:
         subject.values(sizes, Call(inputs), Call(inputs, training=True))
     except CannotRun as error:
-        shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
-        return Mistake("", "", f"With {shapes}, {error}.", error.line)
+        shapes = ", ".join(f"{name} {tuple(one.shape)}" for name, one in inputs.items())
+        return Mistake(f"With {shapes}, {error}.", line=error.line)
     has_widths = subject.constructor_has("d_out") and subject.constructor_has("width")
     if subject.equal and has_widths and not why_not_plain(subject):
         try:
@@ -90,27 +80,21 @@ def causality(subject: Subject, sizes: Sizes) -> Mistake | None:
     """Check that no token sees a later one, in evaluation, and while dropout is active."""
     if not subject.causal:
         raise CannotRun("it is not causal")
-    if seen := future_seen(subject, sizes, training=False):
-        return seen
-    dropping = replace(sizes, dropout=0.3)
-    return KNOWN["mask_only_in_evaluation"] if future_seen(subject, dropping, True) else None
-
-
-def future_seen(subject: Subject, sizes: Sizes, training: bool) -> Mistake | None:
-    """Return a mistake if a token sees a later one, unless the results are random."""
-    future = dependence(subject, sizes, training).triu(1).nonzero()
-    call = Call(subject.inputs(sizes), training=training)
-    if not len(future) or moved(*subject.values(sizes, call, call)):
-        return None
-    seeing, seen = map(int, future[0])
-    return Mistake("", "", f"Changing token {seen} changes the result of token {seeing}.")
+    for one, training in ((sizes, False), (replace(sizes, dropout=0.3), True)):
+        future = dependence(subject, one, training).triu(1).nonzero()
+        call = Call(subject.inputs(one), training=training)
+        if len(future) and not moved(*subject.values(one, call, call)):  # they are not random
+            seeing, seen = map(int, future[0])
+            said = f"Changing token {seen} changes the result of token {seeing}."
+            return KNOWN["mask_only_in_evaluation"] if training else Mistake(said)
+    return None
 
 
 def cache(subject: Subject, sizes: Sizes) -> Mistake | None:
     """Check that tokens passed in pieces, with a cache, give the same results as all at once."""
     if not subject.has("cache") or subject.layout != "batch, tokens" or subject.tensors != "x":
         raise CannotRun("it takes no cache, or one that is not understood")
-    x, n = subject.inputs(sizes)["x"], sizes.tokens
+    x = subject.inputs(sizes)["x"]
     _, (whole,) = subject.run(sizes, Call({"x": x}))
     part = whole.cache
     if part is None:
@@ -126,13 +110,11 @@ def cache(subject: Subject, sizes: Sizes) -> Mistake | None:
     begun = [piece(one[:, :-1]) for one in texts]
     last = [piece(x[:, -1:], after) for after in (1, 1, 2)]
     *_, one, again, other = subject.values(sizes, *begun, *last)
-    for lengths in ([1] * n, [2, n - 2], [n - 1, 1]):
-        pieces = enumerate(x.split(lengths, dim=1))
-        values = subject.values(sizes, *(piece(tokens, number) for number, tokens in pieces))
-        if moved(whole.value, torch.cat(values, 1)):
-            said = f"If the tokens are passed in pieces of {' + '.join(map(str, lengths))}, the "
-            plain = Mistake("", "", f"{said}results differ.")
-            return plain if moved(one, other) else KNOWN["causal_mask_from_first_key"]
+    pieces = enumerate(x.split([1, sizes.tokens - 2, 1], dim=1))
+    values = subject.values(sizes, *(piece(tokens, number) for number, tokens in pieces))
+    if moved(whole.value, torch.cat(values, 1)):
+        plain = Mistake("If the tokens are passed in three pieces, the results differ.")
+        return plain if moved(one, other) else KNOWN["causal_mask_from_first_key"]
     keeps = moved(whole.value[:, -1:], one) or moved(one, again)
     return KNOWN["keeps_state"] if keeps else None
 
@@ -146,47 +128,31 @@ def masked_keys(subject: Subject, sizes: Sizes) -> Mistake | None:
         raise CannotRun(why)
     if not meaning:
         said = f"`{parameter}` changes the result, but in no convention does it hide a key: true "
-        return Mistake("", "", f"{said}hides, true shows, added to the scores, or 0 and 1.")
+        return Mistake(f"{said}hides, true shows, added to the scores, or 0 and 1.")
     said = "Changing keys that the mask hides changes results that should not depend on them."
-    return Mistake("", "", said) if effect_of_mask(subject, sizes)[1] else None
+    return Mistake(said) if effect_of_mask(subject, sizes)[1] else None
 
 
 def formula(subject: Subject, sizes: Sizes) -> Mistake | None:
     """Check for equality with a right form of what the definition claims to calculate."""
-    forms = forms_of(subject)
-    right, run = [form for mistake, form in forms if not mistake], run_of(subject, sizes)
-    if any(agrees(form, run) for form in right):
+    kind = subject.kind
+    if not kind and (why := why_not_plain(subject)):
+        raise CannotRun(why)
+    every = forms(kind.formula, kind.edits) if kind else forms(attention, EDITS)
+    right, run = [form for mistake, form in every if not mistake], run_of(subject, sizes)
+    if any(agrees(subject, form, run) for form in right):
         return None
     runs = [run]
     with suppress(*FAILURES):
         runs += [run_of(subject, one) for one in map(subject.fitted, DRAWS[:3])]
-        for mistake, form in forms:
-            if mistake and all(agrees(form, one) for one in runs):
+        for mistake, form in every:
+            if mistake and all(agrees(subject, form, one) for one in runs):
                 return mistake
-        if any(agrees(form, runs[1]) for form in right):
+        if any(agrees(subject, form, runs[1]) for form in right):
             return KNOWN["special_case"]
-    actual, made, inputs, sizes = run
-    shapes = [one.shape for form in right for one in form(made, inputs, sizes)]
-    if actual.shape not in shapes and not subject.kind:
+    if not kind and run[0].shape not in [one.shape for one in results(subject, attention, run)]:
         raise CannotRun("its widths do not fit the formula")
-    return Mistake("", "", "The results differ from those of the formula.")
-
-
-def forms_of(subject: Subject) -> list[tuple[Mistake | None, Form]]:
-    """Return forms of what a definition claims to calculate: right ones, and known mistakes.
-
-    Raises CannotRun if it claims nothing that is known.
-    """
-    kind = subject.kind
-    if not kind:
-        if why := why_not_plain(subject):
-            raise CannotRun(why)
-        return [(mistake, partial(results, one)) for mistake, one in recipes(subject.causal)]
-
-    def of_part(form: str, made: Made, inputs: Inputs, sizes: Sizes) -> Iterable[Tensor]:
-        return kind.results(form, [*made.weights.values()], **inputs)
-
-    return [(mistake, partial(of_part, form)) for form, mistake in kind.forms.items()]
+    return Mistake("The results differ from those of the formula.")
 
 
 def run_of(subject: Subject, sizes: Sizes) -> Run:
@@ -197,15 +163,25 @@ def run_of(subject: Subject, sizes: Sizes) -> Run:
     return output.value, made, inputs, sizes
 
 
-def agrees(form: Form, run: Run) -> bool:
-    """Return True if one result of a form is that of a run, but for rounding."""
-    actual, made, inputs, sizes = run
-    for one in form(made, inputs, sizes):
+def results(subject: Subject, form: Formula, run: Run) -> Iterator[Tensor]:
+    """Yield the possible results of a run by a form of the formula."""
+    _, made, inputs, sizes = run
+    if subject.kind:
+        yield from form([*made.weights.values()], **inputs)
+    else:
+        yield from form(made, inputs, sizes, subject.causal)
+
+
+def agrees(subject: Subject, form: Formula, run: Run) -> bool:
+    """Return True if one result of a form is that of a run, but for rounding.
+
+    For a row without visible keys, any value agrees.
+    """
+    actual, near = run[0], CLOSE * max(scale_of(run[0]), 1e-2)
+    for one in results(subject, form, run):
         if actual.shape == one.shape:
-            both_nan = actual.isnan() & one.isnan()
-            known = ~one.isnan() | both_nan  # for a row without visible keys, any value agrees
-            near = (actual - one).abs() <= CLOSE * max(scale_of(actual), 1e-2)
-            fits = near | (actual == one) | both_nan | ~known
+            fits = ((actual - one).abs() <= near) | (actual == one) | one.isnan()
+            known = ~one.isnan() | actual.isnan()
             if known.float().mean() > 0.5 and fits.all():
                 return True
     return False
@@ -227,37 +203,35 @@ def training(subject: Subject, sizes: Sizes) -> Mistake | None:
         return None
     half = replace(sizes, dropout=0.5)
     one, again, dropping = subject.values(half, still, replace(still, seed=50), live)
-    if moved(one, again):
+    if moved(one, again) or moved(one, plain):
         return KNOWN["dropout_always_on"]
-    if moved(one, plain):
-        return KNOWN["dropout_rescaled_always"]
     return None if moved(one, dropping) else KNOWN["dropout_left_out"]
 
 
 def gradients(subject: Subject, sizes: Sizes) -> Mistake | None:
     """Check that gradients reach the weights and the input."""
     inputs = subject.inputs(sizes)
-    tensors = {name: one for name, one in inputs.items() if isinstance(one, Tensor)}
-    needed = [n for n, one in tensors.items() if one.is_floating_point() and subject.has(n)]
+    tensors = [
+        name for name, one in inputs.items() if torch.is_tensor(one) and one.is_floating_point()
+    ]
+    needed = [*filter(subject.has, tensors)]
     if not needed:
         raise CannotRun("it takes no tensor")
     if sizes.tokens > 1:
-        layers = [one.name for one in layers_by_role(subject.made)[0].values()]
-        weights = [n for n in subject.made.weights if n.removesuffix(".weight") in layers]
-        needed += [f"weight.{name}" for name in weights]
+        layers = layers_by_role(subject.made)
+        needed += [f"weight.{every[0][0]}" for role, every in layers.items() if role]
     for during in ("", " in evaluation"):
-        call = Call(inputs, training=not during, gradients=True)
         try:
-            _, (output,) = subject.run(sizes, call)
+            _, (output,) = subject.run(sizes, Call(inputs, training=not during, gradients=True))
         except Raised as error:
-            if "inplace" not in str(error) and "in-place" not in str(error):
+            if not re.search("in-?place", str(error)):
                 raise
-            return Mistake("", "", f"Autograd refuses: {error}")
+            return Mistake(f"Autograd refuses: {error}.", line=error.line)
         if missing := [name for name in needed if name not in output.reached]:
             if {*KNOWN["detached"].where.split()} & {*subject.definition.names}:
                 return KNOWN["detached"]
             name = missing[0].removeprefix("weight.")
-            return Mistake("", "", f"No gradient reaches `{name}`{during}.")
+            return Mistake(f"No gradient reaches `{name}`{during}.")
     return None
 
 
@@ -276,17 +250,15 @@ def state_dict(subject: Subject, sizes: Sizes) -> Mistake | None:
     return replace(found, where=" ".join([*plain, found.where]))
 
 
-# By name: a source, and a check, which raises CannotRun if it does not apply.
-PARTS: dict[str, tuple[str, Check]] = {
-    "equality with the formula": (VASWANI, formula),
-    "gradients": ("torch.autograd", gradients),
+# By name: a check, which raises CannotRun if it does not apply. The last two are those of parts.
+RELATIONS: dict[str, Check] = {
+    "shape": shape,
+    "causality": causality,
+    "cache equals no cache": cache,
+    "masked keys": masked_keys,
+    "dropout only in training": training,
+    "state_dict round trip": state_dict,
+    "equality with the formula": formula,
+    "gradients": gradients,
 }
-RELATIONS: dict[str, tuple[str, Check]] = {
-    "shape": (VASWANI, shape),
-    "causality": (f"{VASWANI}.3", causality),
-    "cache equals no cache": (VASWANI, cache),
-    "masked keys": (VASWANI, masked_keys),
-    "dropout only in training": ("Srivastava et al. 2014", training),
-    "state_dict round trip": ("torch: nn.Module.load_state_dict", state_dict),
-    **PARTS,
-}
+PARTS = [*RELATIONS][-2:]

@@ -28,8 +28,7 @@ CONSTRUCTOR = {
 }
 CALL = {
     "cache_wanted": r"use_cache|return_cache",
-    "padding": r"(key_|src_key_|tgt_key_)?padding_mask|(key|kv|context|ctx|encoder|enc)_(attention_)?mask|pad_mask|valid_mask",
-    "mask": r"((attn|attention|causal|src|tgt|self|cross|the|look_ahead|bool)_?)?(mask|bias)|m|masks|attn_bias|hidden_positions",
+    "mask": r"((key_|src_key_|tgt_key_)?padding|(key|kv|context|ctx|encoder|enc)(_attention)?|pad|valid|attn|attention|causal|src|tgt|self|cross|the|look_ahead|bool)?_?(mask|bias)|m|masks|hidden_positions",
     "causal": r"(is_|use_)?(causal|autoregressive|masked)(_mask)?",
     "cache": r"(kv_?|layer_|key_value_)?(cache|past|state)(_kv|_key_values?)?|past_key_values?|layer_past|memory_kv|past_kv",
     "dropout": r"(dropout|drop)(_?(p|prob|rate))?|dropout_?p|attn_dropout",

@@ -1,34 +1,35 @@
-"""Run an audit: the audited code is in a sandboxed child, or in this process if it is trusted."""
+"""Run audits and report them: the verdict first, each line of code as `file.py:12`.
 
+The audited code is in a sandboxed child, or in this process if it is trusted.
+"""
+
+import os
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from contextlib import closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from ..attempts.lab import There
 from ..attempts.maker import private_paths
 from ..course import CourseError, Limits
+from ..exchange.text import printable
 from ..project import find_project
 from ..sandbox.holes import must_hold
-from ..sandbox.processes import Budget, ForkServer, site_folders
-from .child import Bench
-from .code import CannotRun, Code, Definition, Mistake, Opened, Raised, Stopped
+from ..sandbox.processes import ForkServer, site_folders
+from .code import CannotRun, Code, Definition, File, Mistake, Opened, Raised, Stopped, file_of
 from .parts import kind_named
-from .relations import results_of
+from .relations import PARTS, RELATIONS, result_of
 from .subject import Subject, dependence
 from .trials import is_causal, subject_of, with_mask
 
 LIMITS = Limits(memory_bytes=4 << 30, processor_seconds=300)
-MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
+MOST = 400  # characters of a line of the report
 IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
-SIGNS = re.compile(r"softmax|scaled_dot|MultiheadAttention")
+SIGNS = re.compile(r"(?<!log_)softmax|scaled_dot|MultiheadAttention")
 BLOCK_NAME = re.compile(r"Block|(En|De)coderLayer")
 # Known mistakes by a pattern for an error's text: a name and a sentence.
 KNOWN_ERRORS = {
@@ -46,64 +47,24 @@ KNOWN_ERRORS = {
     r"only supports bool|expected .*BoolTensor|mask.*bool": ("mask_not_boolean", "A mask of booleans is needed. Convert it with `.bool()`."),
     r"Dimension out of range": ("axis_out_of_range", "A tensor has fewer axes than the number says."),
     r"'NoneType'|shapes: none\)": ("nothing_returned", "Something is None: a function without `return`, or an argument that was left out."),
-    r"unsupported operand type|is not subscriptable|is not iterable|object is not callable|must be Tensor, not|expected Tensor|must be tuple": ("value_of_another_type", "A value has another type than its use needs."),
+    r"unsupported operand type|is not subscriptable|is not iterable|object is not callable|argument '\w+' .*must be|expected Tensor": ("value_of_another_type", "A value has another type than its use needs."),
     r"no result has \d+ tokens": ("result_of_another_shape", "The result has another shape than one row of numbers for each token."),
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The file to audit, and how it is imported.
-
-    module: its dotted name, empty for a file that is in no package. package: the folder of its
-    topmost package, if it is in one. name: one definition, or empty for all.
-    """
-
-    path: Path
-    module: str
-    package: str
-    name: str
-
-
-def asked_for(target: str) -> Asked:
-    """Return the file behind `FILE`, `FILE:NAME` or `MODULE:NAME`. Raises CourseError."""
-    place, _, name = target.rpartition(":") if ":" in target[2:] else (target, "", "")
-    path = Path(place)
-    if path.is_dir():
-        raise CourseError(f"{place} is a folder; name the Python files in it")
-    if path.suffix != ".py" and not path.exists():
-        # The files that a module may be in, found without importing anything.
-        places = [Path(folder, *place.split(".")) for folder in (".", *sys.path)]
-        every = (file for one in places for file in (one.with_suffix(".py"), one / "__init__.py"))
-        path = next(filter(Path.is_file, every), path)
-    if not path.is_file():
-        raise CourseError(f"there is no file or module {place}")
-    if path.suffix != ".py":
-        raise CourseError(f"{path} is not a Python file")
-    parents = path.absolute().parents
-    folders = [*takewhile(lambda folder: (folder / "__init__.py").is_file(), parents)]
-    for one in (path, *folders):  # a cloned folder may hold a link to any file of the user
-        if one.is_symlink():
-            raise CourseError(f"{one} is a link, which an audit does not follow; name its target")
-    names = [one.name for one in reversed(folders)] + [path.stem] * (path.stem != "__init__")
-    package = str(folders[-1].resolve()) if folders else ""
-    return Asked(path.resolve(), ".".join(names) if folders else "", package, name)
-
-
-def audits(targets: list[str], wishes: dict[str, Any], trust: bool = False) -> Iterator[dict]:
+def audits(targets: list[str], trust: bool = False, **known: Any) -> Iterator[dict]:
     """Yield the audits of each file's definitions. Raises CourseError.
 
-    wishes: what the caller knows: the kind as `as`, the meaning of the mask as `mask`, and values
-    of arguments by name as `arguments`. trust: run the code in this process, without a sandbox.
+    trust: run the code in this process, without a sandbox. known: see `file_of`.
     """
-    every = [asked_for(target) for target in targets]
+    files = [file_of(one, **known) for one in targets]
     torch.set_num_threads(1)  # several are slower for small tensors
-    with nullcontext() if trust else closing(sandbox(every)) as server:
-        for asked in every:
-            yield audit_of_file(asked, wishes, server)
+    with nullcontext() if trust else closing(sandbox(files)) as server:
+        for file in files:
+            yield audit_of_file(file, server)
 
 
-def sandbox(every: list[Asked]) -> ForkServer:
+def sandbox(files: list[File]) -> ForkServer:
     """Start a fork server whose children can read these files.
 
     Raises CourseError if these are more than the code may read, such as a course's hidden files.
@@ -113,71 +74,68 @@ def sandbox(every: list[Asked]) -> ForkServer:
     except CourseError:  # there is no course here
         private = {}
     installed = site_folders()
-    folders = [asked.package or str(asked.path) for asked in every]
+    folders = [one.package or one.filename for one in files]
     readable = [one for one in folders if not any(Path(one).is_relative_to(i) for i in installed)]
     server = ForkServer(LIMITS, readable=readable, program="audit.child")
     must_hold(server, private)
     return server
 
 
-def opened(asked: Asked, text: str, server: ForkServer | None) -> tuple[Code, Opened]:
-    """Load a file in a new process, or in this one. Raises Stopped or Raised."""
-    code = Code(There(server.fork(Budget(MOST_SECONDS)), MOST_REPLY) if server else Bench())
-    where = {"filename": str(asked.path), "module": asked.module, "package": asked.package}
-    return code, code.ask(Opened, {"do": "open", "text": text, **where}, {})[0]
-
-
-def audit_of_file(asked: Asked, wishes: dict[str, Any], server: ForkServer | None) -> dict:
+def audit_of_file(file: File, server: ForkServer | None) -> dict:
     """Return the audits of one file's definitions. server: None runs the code in this process."""
-    text = asked.path.read_text(encoding="utf-8", errors="replace")
-    found: dict[str, Any] = {"file": str(asked.path), "audits": [], "problem": ""}
+    code, audits = Code(file, server), list[dict]()
+    found: dict[str, Any] = {"file": file.filename, "audits": audits, "problem": ""}
     try:
-        code, file = opened(asked, text, server)
+        opened = code.open()
+        wanted = dict.fromkeys(d.name for d in opened.definitions if is_candidate(d, file.text))
+        for name in [file.name] if file.name else wanted:
+            if not code.channel:  # it stopped
+                code.open()
+            audits.append(audit_of_definition(code, opened, name))
     except (Stopped, Raised) as error:
-        said = str(error).replace("raises SyntaxError", "has a syntax error")
-        return found | {"problem": said}
-    wanted = dict.fromkeys(one.name for one in file.definitions if is_candidate(one, text))
-    for name in [asked.name] if asked.name else wanted:
-        found["audits"].append(audit_of_definition(code, file, name, text, wishes))
-        if code.stopped:
-            code.channel.close()
-            with suppress(Stopped, Raised):
-                code, file = opened(asked, text, server)
-    code.channel.close()
-    ran = [one for one in found["audits"] if one["status"] != "not run"]
-    if ran and not asked.name:
+        found["problem"] = str(error).replace("raises SyntaxError", "has a syntax error")
+    code.close()
+    ran = [one for one in audits if one["status"] != "not run"]
+    if ran and not file.name:
         # Helper functions with a telling name are no reason to complain.
-        classes = [one.name for one in file.definitions if one.is_class]
-        found["audits"] = [one for one in found["audits"] if one in ran or one["name"] in classes]
+        classes = [one.name for one in opened.definitions if one.is_class]
+        found["audits"] = [one for one in audits if one in ran or one["name"] in classes]
     return found
 
 
-def audit_of_definition(
-    code: Code, file: Opened, name: str, text: str, wishes: dict[str, Any]
-) -> dict:
+def audit_of_definition(code: Code, file: Opened, name: str) -> dict:
     """Return the audit of one definition, or why it could not be run, in a form for JSON."""
     one = {one.name: one for one in file.definitions}.get(name)  # the last of that name
     told: dict[str, Any] = {"name": name, "line": one.line if one else 1}
     failed = [error for names, error in file.problems if name in names]
-    imports = [error for _, error in file.problems if error[0] in IMPORT_ERRORS]
+    imports = [error for _, error in file.problems if error.type in IMPORT_ERRORS]
     try:
         if failed:
-            raise CannotRun(f"loading it raises {failed[0][0]}: {failed[0][1]}")
+            raise CannotRun(f"loading it raises {failed[0].type}: {failed[0].text}")
         if not one:
             raise CannotRun(f"the file defines no `{name}`")
-        subject = understood(code, one, wishes)
-        told |= described(subject) | verdict(subject)
-    except (CannotRun, Stopped) as error:
-        told |= not_run(str(error), getattr(error, "line", 0))
+        subject = understood(code, one)
+        found = [result_of(subject, name) for name in (PARTS if subject.kind else RELATIONS)]
+        mistakes = [mistake for _, mistake in found if mistake]
+        told |= {"status": "fails" if mistakes else "holds", "taken_for": described(subject)}
+        told["relations"] = [result for result, _ in found]
+        shown = dict.fromkeys(m for m in mistakes if m.name or m.line)
+        mistakes = [replace(one, line=line_of(subject.definition, one)) for one in shown]
     except Exception as error:  # results may have any form
-        told |= not_run(f"its results cannot be judged ({type(error).__name__}: {error})", 0)
-    if told["status"] == "not run" and imports:
-        # In the sandbox, a file that is in no package can import nothing next to it.
-        said = "; ".join(f"line {line}: {text}" for _, text, line in imports)
-        told |= not_run(f"an import of the file failed ({said}; --trust allows it)", 0)
-    if told["at"]:
-        line = told["at"]["line"]
-        told["at"]["code"] = "".join(text.split("\n")[line - 1 : line]).strip()
+        why, line = str(error), getattr(error, "line", 0)
+        if not isinstance(error, (CannotRun, Stopped)):
+            why = f"its results cannot be judged ({type(error).__name__}: {why})"
+        if imports:  # in the sandbox, a file that is in no package can import nothing next to it
+            said = "; ".join(f"line {one.line}: {one.text}" for one in imports)
+            why, line = f"an import of the file failed ({said}; --trust allows it)", 0
+        told |= {"status": "not run", "why": why}
+        mistakes = known_errors(why, line)
+    text = code.file.text.split("\n")
+    told["mistakes"] = [
+        {"name": one.name, "says": one.says, "line": one.line}
+        | {"code": "".join(text[one.line - 1 : one.line]).strip()}
+        for one in mistakes
+    ]
     return told
 
 
@@ -193,74 +151,143 @@ def is_candidate(one: Definition, text: str) -> bool:
     return one.has_forward and (bool(named) or has_signs)
 
 
-def understood(code: Code, one: Definition, wishes: dict[str, Any]) -> Subject:
+def understood(code: Code, one: Definition) -> Subject:
     """Return a definition with its kind, its mask, and causal or not. Raises CannotRun or Stopped."""
-    wished, by_name = wishes.get("as", ""), ATTENTION_NAME.search(one.name)
+    wished, by_name = code.file.kind, ATTENTION_NAME.search(one.name)
     kind = kind_named(wished or one.name) if wished or not (one.is_class and by_name) else None
-    subject = subject_of(code, one, wishes.get("arguments", {}), kind)
+    subject = subject_of(code, one, kind)
     if kind:
         return subject
     causal = "causal" in wished if wished else is_causal(subject)
-    subject = with_mask(replace(subject, causal=causal), wishes.get("mask", ""))
+    subject = with_mask(replace(subject, causal=causal))
     others = dependence(subject, subject.first).fill_diagonal_(False)
     if by_name and subject.tensors == "x" and not others.any():
         raise CannotRun("no result depends on another token, so this is no attention")
     return subject
 
 
-def not_run(why: str, line: int) -> dict:
-    """Return the audit of a definition that could not be run, with a known mistake if one shows.
-
-    line: the one that raises, 0 for none.
-    """
-    told: dict[str, Any] = {"status": "not run", "why": why, "mistakes": []}
-    for pattern, (name, says) in KNOWN_ERRORS.items():
-        if not told["mistakes"] and (found := re.search(pattern, why)):
-            says = says.format(*filter(None, found.groups()))
-            told["mistakes"] = [{"name": name, "says": says, "line": line}]
-    return told | {"at": {"line": line} if line else {}}
-
-
-def described(subject: Subject) -> dict[str, Any]:
+def described(subject: Subject) -> str:
     """Return in words what a definition was taken for: its kind, its input and its mask."""
     if subject.kind:
-        return {"kind": subject.kind.name, "roles": {}}
+        return subject.kind.name
     source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
     words = ["causal"] * subject.causal + ["multi-head"] * (subject.first.heads > 1)
     kind = " ".join([*words, source.get(subject.tensors, "attention on q, k, v")])
-    roles = {"input": f"{subject.tensors} as ({subject.layout}, width)"}
-    if subject.mask[1]:
-        roles["mask"] = "`{}`, {}, ({})".format(*subject.mask)
-    return {"kind": kind, "roles": roles}
+    mask = "; mask `{}`, {}, ({})".format(*subject.mask) if subject.mask[1] else ""
+    return f"{kind}: input {subject.tensors} as ({subject.layout}, width){mask}"
 
 
-def verdict(subject: Subject) -> dict:
-    """Return the status, the relations, and the known mistakes and the line of a failure."""
-    found = results_of(subject)
-    told: dict[str, Any] = {"relations": [one for one, _ in found], "mistakes": [], "at": {}}
-    failures = [mistake for _, mistake in found if mistake]
-    if not failures:
-        return told | {"status": "holds"}
-    known = {one.name: one for one in failures if one.name}.values()
-    mistakes = [{"name": m.name, "says": m.says, "line": line_of(subject, [m])} for m in known]
-    shown = [one for one in failures if one.name or one.line]  # a wrong line is worse than none
-    at = {"line": line_of(subject, shown)} if shown else {}
-    return told | {"status": "fails", "mistakes": mistakes, "at": at}
+def known_errors(why: str, line: int) -> list[Mistake]:
+    """Return a known mistake with a line if an error shows it, or the line alone if there is one."""
+    for pattern, (name, says) in KNOWN_ERRORS.items():
+        if found := re.search(pattern, why):
+            return [Mistake(says.format(*filter(None, found.groups())), name, line=line)]
+    return [Mistake(why, line=line)] if line else []
 
 
-def line_of(subject: Subject, mistakes: list[Mistake]) -> int:
+def line_of(definition: Definition, mistake: Mistake) -> int:
     """Return the line that raises an error, otherwise the first with the first word that is found.
 
     The definition's own line if there is none.
     """
-    if raising := [one.line for one in mistakes if one.line]:
-        return raising[0]
-    for word in " ".join(one.where for one in mistakes).split():
+    if mistake.line:
+        return mistake.line
+    for word in mistake.where.split():
         pattern = re.escape(word).replace("=", r"\s*=(?!=)").replace("@", r"\s*@")
         pattern = {"/": r"(?<!/)/(?!/)", "self=": r"^\s*self\.\w+(, self\.\w+)*\s*=(?!=)"}.get(
             word, rf"(?<!\w){pattern}" if word[0].isalpha() else pattern
         )
-        for number, line in subject.definition.lines:
+        for number, line in definition.lines:
             if re.search(pattern, line.partition("#")[0]):
                 return number
-    return subject.definition.line
+    return definition.line
+
+
+def status_of(found: dict) -> int:
+    """Return the exit status: 1 if a relation fails, 2 if nothing could be run, otherwise 0."""
+    states = [one["status"] for one in found["audits"]]
+    if "fails" in states:
+        return 1
+    return 0 if "holds" in states and not found["problem"] else 2
+
+
+def report(found: dict, brief: bool = False) -> str:
+    """Return the report on a file as text.
+
+    brief: a definition that could not be run has one line, and a file without attention none.
+    """
+    path = shown(found["file"])
+    parts = [[*lines_of(one, path)] for one in found["audits"]]
+    if brief:
+        parts = [[": ".join(p[:2])] if "could not be run" in p[0] else p for p in parts]
+    if found["problem"]:
+        parts.append([f"{path} could not be run: {found['problem']}."])
+    elif not parts and not brief:
+        said = f"{path} has no class or function that looks like attention. If one is, name it: "
+        parts.append([f"{said}tensorgrade audit {path}:NAME"])
+    return "\n\n".join("\n".join(map(one_line, lines)) for lines in parts)
+
+
+def one_line(text: str) -> str:
+    """Return a text as one printable line, since audited code chooses parts of it.
+
+    >>> one_line("a\\x1b[31mb\\n::error::c")
+    'a?[31mb?::error::c'
+    """
+    return printable(text.replace("\n", "\0").replace("\t", "\0"), MOST)
+
+
+def shown(path: str) -> str:
+    """Return a path relative to this folder if it is below it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+def lines_of(audit: dict, path: str) -> Iterator[str]:
+    """Yield the lines on one definition."""
+    place = f"{path}:{audit['line']} {audit['name']}"
+    if audit["status"] == "not run":
+        yield f"{place}: could not be run"
+        yield f"  {audit['why'][:1].upper()}{audit['why'][1:].rstrip('.')}."
+        yield from causes(audit, path, "What the error means")
+        return
+    failing, holding, skipped = (
+        [one for one in audit["relations"] if one["status"] == status]
+        for status in ("fails", "holds", "skipped")
+    )
+    if failing:
+        yield f"{place}: WRONG, {len(failing)} of {len(failing) + len(holding)} relations fail"
+    else:
+        yield f"{place}: no mistake found, {len(holding)} relations hold"
+    yield f"  Taken for {audit['taken_for']}"
+    yield from causes(audit, path, "Known mistake")
+    said = [one["says"] for one in audit["mistakes"]]
+    for one in failing:
+        yield f"  ✗ {one['name']}" + ("" if one["why"] in said else f": {one['why']}")
+    if holding:
+        yield f"  ✓ {', '.join(one['name'] for one in holding)}"
+    for one in skipped:
+        if "formula" in one["name"]:
+            yield f"  – Not tested: {one['name']}, because {one['why']}"
+
+
+def causes(audit: dict, path: str, lead: str) -> Iterator[str]:
+    """Yield the known mistakes, each with its line, and the lines that raise errors."""
+    for one in audit["mistakes"]:
+        if one["name"]:
+            yield f"  {lead}: {one['says']}"
+        if one["line"]:
+            yield f"  Look at {path}:{one['line']}    {one['code']}"
+
+
+def annotations(found: dict) -> Iterator[str]:
+    """Yield commands with which a GitHub workflow marks lines."""
+    path = shown(found["file"])
+    for audit in found["audits"]:
+        failing = [one for one in audit.get("relations", ()) if one["status"] == "fails"]
+        if failing:
+            said = " ".join(dict.fromkeys(one["why"] for one in failing))
+            title = f"{audit['name']}: {failing[0]['name']}".replace(",", " ").replace(":", " ")
+            line = next((one["line"] for one in audit["mistakes"]), audit["line"])
+            told = f"::error file={path},line={line},title={title}::{said}"
+            yield one_line(told.replace("%", "%25"))

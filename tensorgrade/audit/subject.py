@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from .child import under
-from .code import Called, CannotRun, Code, Definition, Made, Ran
+from .code import Called, CannotRun, Code, Definition, Made
 from .parts import Kind
 from .roles import CONSTRUCTOR, Sizes, is_configuration, role_of
 
@@ -84,15 +84,13 @@ SHAPES: dict[str, Callable[[Tensor], Tensor]] = {
 class Subject:
     """A definition to audit, and the way to make and call it.
 
-    given: arguments by name, from the caller. kind: that of a part of attention, such as a softmax;
-    None for attention. call: the role of each parameter of the call. equal: see `Sizes`. mask: the
-    parameter, the meaning and the shape of one that is passed in; no meaning is known if it hides
-    nothing.
+    kind: that of a part of attention, such as a softmax; None for attention. call: the role of each
+    parameter of the call. equal: see `Sizes`. mask: the parameter, the meaning and the shape of one
+    that is passed in; no meaning is known if it hides nothing.
     """
 
     code: Code
     definition: Definition
-    given: dict[str, Any]
     kind: Kind | None
     call: dict[str, str]
     layout: str = "batch, tokens"
@@ -103,10 +101,9 @@ class Subject:
     @property
     def tensors(self) -> str:
         """Return the tensors that a call takes: `x`, `x, context`, `q, k, v` or `q, k`."""
-        roles = {*self.call.values()}
-        if {"q", "k"} <= roles:
-            return "q, k, v" if "v" in roles else "q, k"
-        return "x, context" if "context" in roles else "x"
+        if self.has("q") and self.has("k"):
+            return "q, k, v" if self.has("v") else "q, k"
+        return "x, context" if self.has("context") else "x"
 
     def has(self, role: str) -> bool:
         """Return True if a parameter of the call has this role."""
@@ -122,7 +119,7 @@ class Subject:
         equal = self.equal or (by_head and self.definition.is_class)
         sizes = replace(sizes, equal=equal, batch=1 if self.layout == "tokens" else sizes.batch)
         configured = self.constructor_has("heads") or any(map(is_configuration, makes))
-        if by_head or (configured if self.definition.is_class else self.has("heads")):
+        if by_head or configured or self.has("heads"):
             return sizes
         wide = sizes.width if self.definition.is_class or self.kind else sizes.head_dim
         return replace(sizes, heads=1, head_dim=wide, kv_heads=1)
@@ -140,10 +137,8 @@ class Subject:
     def inputs(self, sizes: Sizes) -> Inputs:
         """Return drawn inputs."""
         if self.kind:
-            found = self.kind.inputs(sizes)
-            usual = {"dim": -1, "positions": torch.arange(sizes.tokens)}
-            taken = {*self.call.values(), *self.definition.makes}  # a module has an axis of its own
-            return {n: usual.get(n, one) if n not in taken else one for n, one in found.items()}
+            # A module has an axis of its own.
+            return self.kind.inputs(sizes, {*self.call.values(), *self.definition.makes})
         chance = torch.Generator().manual_seed(sizes.seed + 1)
         n, m = sizes.tokens, sizes.tokens_of_context
         wide = sizes.values["width"] if self.definition.is_class else sizes.width
@@ -160,11 +155,12 @@ class Subject:
 
         state: the weights of the module, drawn if there are none. Raises CannotRun or Stopped.
         """
-        numbers = self.inputs(sizes).items() if self.kind else ()
-        given = {name: one for name, one in numbers if isinstance(one, int)}
+        # Tokens of a context are not later ones.
+        values = sizes.values | {"causal": self.tensors != "x, context"}
+        if self.kind:  # the name of an axis is also one of a width
+            values["width"] = self.inputs(sizes).get("dim", sizes.width)
         asked: dict[str, Any] = {"do": "run", "name": self.definition.name, "calls": []}
-        asked |= {"given": given | self.given, "sizes": asdict(sizes)}
-        asked["causal"] = self.tensors != "x, context"  # other tokens are not later ones
+        asked |= {"values": values, "seed": sizes.seed}
         tensors = {f"state.{name}": one for name, one in (state or {}).items()}
         for number, call in enumerate(calls):
             passed = self.arguments(call, sizes)
@@ -174,9 +170,9 @@ class Subject:
             how["plain"] = {name: one for name, one in passed.items() if name not in drawn}
             caches = [n for n, role in self.call.items() if role == "cache" and call.earlier]
             asked["calls"].append(how | {"earlier": dict.fromkeys(caches, call.earlier)})
-        ran, sent = self.code.ask(Ran, asked, tensors)
-        made = msgspec.structs.replace(ran.made, state=under(sent, "state."))
-        results = enumerate(zip(calls, ran.calls, strict=True))
+        made, sent = self.code.ask(Made, asked, tensors)
+        made = msgspec.structs.replace(made, state=under(sent, "state."))
+        results = enumerate(zip(calls, made.calls, strict=True))
         return made, [self.output(*both, under(sent, f"{n}.")) for n, both in results]
 
     def values(self, sizes: Sizes, *calls: Call) -> list[Tensor]:
@@ -187,43 +183,42 @@ class Subject:
     def arguments(self, call: Call, sizes: Sizes) -> dict[str, Any]:
         """Return the arguments of a call by name, without an earlier cache. Raises CannotRun."""
         to, (b, n, m) = LAYOUTS[self.layout][1], sizes_of(call.inputs)
+        known, (mask, meaning, shape) = {**self.code.file.arguments}, self.mask
+        if meaning and (call.visible is not None or not self.definition.takes[mask]):
+            every = torch.ones(b, n, m, dtype=torch.bool)
+            shown = every if call.visible is None else call.visible
+            known[mask] = MEANINGS[meaning](SHAPES[shape](shown))
         values: dict[str, Any] = {"heads": sizes.heads, "training": call.training}
         values |= {"causal": self.causal, "cache_wanted": True}
-        values |= {} if self.definition.is_class else {"dropout": sizes.dropout}
         values |= {name: to(one, sizes.head_dim) for name, one in call.inputs.items()}
         needed = {"start": 0, "block": 2, "dropout": sizes.dropout, "positions": torch.arange(n)}
-        needed |= dict.fromkeys(("mask", "padding", "cache"))
-        mask, meaning, shape = self.mask
-        found: dict[str, Any] = {}
+        needed |= {"mask": None, "cache": None}
         for name, default in self.definition.takes.items():
             role = self.call.get(name, "")
-            if name in self.given:
-                found[name] = self.given[name]
-            elif name == mask and meaning and (call.visible is not None or not default):
-                every = torch.ones(b, n, m, dtype=torch.bool)
-                shown = every if call.visible is None else call.visible
-                found[name] = MEANINGS[meaning](SHAPES[shape](shown))
-            elif role == "cache" and call.earlier:
+            if name in known or (role == "cache" and call.earlier):
                 continue
-            elif role in values and not (role == "dropout" and default == "None"):
-                found[name] = values[role]
+            if role in values:
+                known[name] = values[role]
+            elif role == "dropout" and not self.definition.is_class and default != "None":
+                known[name] = sizes.dropout
             elif default and name != "position_embeddings":  # Llama needs it despite its default
                 continue
             elif role == "angles":
-                found[name] = angles(name, n, 2 * (sizes.head_dim // 2))
+                known[name] = angles(name, n, 2 * (sizes.head_dim // 2))
             elif role in needed:
-                found[name] = needed[role]
+                known[name] = needed[role]
             else:
                 raise CannotRun(f"the call needs `{name}`, for which there is no value; {HELP}")
-        return found
+        return {name: one for name, one in known.items() if name in self.definition.takes}
 
     def output(self, call: Call, told: Called, sent: dict[str, Tensor]) -> Output:
         """Return the result of a call. Raises CannotRun.
 
         told, sent: what the process says about the call, and the parts of the result by place.
         """
-        reached = [self.call.get(name, name) for name in told.reached]
-        tensors = {n: sent[f"{n}"] for n, kind in enumerate(told.parts) if kind == "tensor"}
+        parts, reached = told
+        reached = [self.call.get(name, name) for name in reached]
+        tensors = {n: sent[f"{n}"] for n, kind in enumerate(parts) if kind == "tensor"}
         if self.kind:
             if [*tensors] != [0]:
                 raise CannotRun("it returns no single tensor")
@@ -239,7 +234,7 @@ class Subject:
             shapes = ", ".join(str(tuple(one.shape)) for one in tensors.values())
             raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
         weights = [place for place, one in tensors.items() if one.shape[-2:] == (n, m)]
-        others = {n for n, kind in enumerate(told.parts) if kind} - {fits[0], *weights}
+        others = {n for n, kind in enumerate(parts) if kind} - {fits[0], *weights}
         return Output(back(tensors[fits[0]]), min(others, default=None), reached)
 
 

@@ -1,11 +1,10 @@
 """Find out by trial how to make and call a definition, whether it is causal, and its mask."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,24 +30,21 @@ from .subject import (
 
 # Layouts of functions, the most common first.
 FUNCTIONS = ("batch, heads, tokens", "batch, tokens, heads", "batch, tokens", "tokens")
-CAUSAL_NAME = re.compile(r"causal|autoregress|masked_?(self|multi|att)", re.I)
+CAUSAL_NAME = re.compile(r"(?<!non)(?<!non_)causal|autoregress|masked_?(self|multi|att)", re.I)
 DECODER_NAME = re.compile(r"decoder|gpt", re.I)
-BOTH_WAYS = re.compile(r"non_?causal|bidirectional", re.I)
 TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
-TENSORS, MASKS = ("x", "q", "k", "v", "context"), ("mask", "padding")
+TENSORS = ("x", "q", "k", "v", "context")
 
 
-def subject_of(
-    code: Code, definition: Definition, given: dict[str, Any], kind: Kind | None
-) -> Subject:
+def subject_of(code: Code, definition: Definition, kind: Kind | None) -> Subject:
     """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun.
 
     Code can run in several layouts. The one in which only tokens of one sequence, and of one head
     of a function, are mixed is taken, and otherwise the first that runs. A context that may be left
     out, and has to be or has no effect, is left out.
     """
-    subject = Subject(code, definition, given, kind, call_roles(definition, given, kind))
-    if not kind and not definition.is_class and "q" not in subject.tensors:
+    subject = Subject(code, definition, kind, call_roles(definition, kind, code.file.arguments))
+    if not kind and not definition.is_class and not subject.has("k"):
         raise CannotRun(
             "a function is audited if it takes queries, keys and values; this one takes "
             + (", ".join(subject.call) or "nothing")
@@ -71,8 +67,8 @@ def subject_of(
     return ran[0]
 
 
-def call_roles(definition: Definition, given: dict[str, Any], kind: Kind | None) -> dict[str, str]:
-    """Return the role of each parameter of a call, by its name and place."""
+def call_roles(definition: Definition, kind: Kind | None, given: Collection[str]) -> dict[str, str]:
+    """Return the role of each parameter of a call that is not given, by its name and place."""
     roles = {name: role_of(name, CALL) for name in definition.takes if name not in given}
     required = [name for name in roles if not definition.takes[name]]
     if kind:
@@ -80,7 +76,7 @@ def call_roles(definition: Definition, given: dict[str, Any], kind: Kind | None)
         return roles | dict(zip(required, inputs, strict=False))
     taken: set[str] = set()
     for name, role in roles.items():
-        if role in taken and role in (*TENSORS, "mask", "cache"):
+        if role in taken and role in (*TENSORS, "cache"):
             roles[name] = role = "context" if role == "x" and "context" not in taken else ""
         taken.add(role)
     first = [roles[name] for name in required[:3]]
@@ -122,7 +118,7 @@ def why_not_run(tried: list[Exception]) -> CannotRun:
     """
     errors = [error for error in tried if isinstance(error, Raised)]
     if not errors:
-        return CannotRun(str(tried[0]) if tried else "it takes no tensors that could be drawn")
+        return CannotRun(str(tried[0]))
     last = max(errors, key=lambda error: error.line)
     if str(last).startswith("KeyError: "):
         name = str(last).removeprefix("KeyError: ").strip("'")
@@ -138,8 +134,8 @@ def that_runs(subject: Subject) -> Subject:
         subject.values(subject.first)
         return subject
     except FAILURES:
-        masked = with_mask(subject, "")
-        if masked.mask[1] and not subject.definition.takes[masked.mask[0]]:
+        masked = with_mask(subject)
+        if masked.mask[1]:
             return masked
         raise
 
@@ -162,7 +158,7 @@ def is_causal(subject: Subject) -> bool:
     It must run when it is called like a causal one.
     """
     name, code = subject.definition.name, "\n".join(line for _, line in subject.definition.lines)
-    if subject.tensors in ("x, context", "q, k") or BOTH_WAYS.search(name):
+    if subject.tensors == "x, context":
         return False
     causal = replace(subject, causal=True)
     try:
@@ -170,34 +166,34 @@ def is_causal(subject: Subject) -> bool:
     except FAILURES:
         return False
     behaves = any(not one.triu(1).any() and one.tril(-1).any() for one in tables)
+    has_mask, is_class = subject.has("mask"), subject.definition.is_class
     if subject.has("causal") or subject.constructor_has("causal"):
         # Next to a mask, `is_causal` can be a hint on that mask, which means nothing alone.
         by_others = subject.has("causal") or any(map(is_configuration, subject.definition.makes))
-        return behaves or not (by_others and subject.has("mask") and subject.definition.is_class)
-    if CAUSAL_NAME.search(name):
-        return True
-    if not subject.has("mask") and (DECODER_NAME.search(name) or TRIANGLE.search(code)):
-        return True  # otherwise the caller's mask may make it causal
-    return behaves and not (subject.tensors == "q, k, v" and subject.definition.is_class)
+        return behaves or not (by_others and has_mask and is_class)
+    # A mask of the caller's may make it causal.
+    shown = not has_mask and (DECODER_NAME.search(name) or TRIANGLE.search(code))
+    needs_mask = subject.tensors == "q, k, v" and is_class
+    return bool(CAUSAL_NAME.search(name) or shown) or (behaves and not needs_mask)
 
 
-def with_mask(subject: Subject, meaning: str) -> Subject:
+def with_mask(subject: Subject) -> Subject:
     """Return the subject with the parameter of a mask and its convention, found by trial.
 
-    The meaning stays "" if none fits. The parameter stays "" if a mask has no effect either.
-    meaning: the meaning of the mask, if the caller gives it.
+    The meaning stays "" if none fits, unless the caller gives it. The parameter stays "" if a mask
+    has no effect either.
     """
     matters = subject
-    names = [name for name, role in subject.call.items() if role in MASKS and not subject.mask[1]]
-    for name in names:
-        shapes = [*SHAPES][3 if subject.call[name] == "padding" else 0 :]
-        for shape, one in product(shapes, (meaning,) if meaning else MEANINGS):
-            other = replace(subject, mask=(name, one, shape))
-            with suppress(*FAILURES):
-                has_effect, leaks = effect_of_mask(other, subject.first)
-                if has_effect and not leaks:
-                    return other
-                matters = replace(subject, mask=(name, "", "")) if has_effect else matters
+    names = [name for name, role in subject.call.items() if role == "mask" and not subject.mask[1]]
+    wished = subject.code.file.mask
+    for name, shape, meaning in product(names, SHAPES, [wished] if wished else MEANINGS):
+        other = replace(subject, mask=(name, meaning, shape))
+        with suppress(*FAILURES):
+            has_effect, leaks = effect_of_mask(other, subject.first)
+            if has_effect and not leaks:
+                return other
+            if has_effect:
+                matters = other if wished else replace(subject, mask=(name, "", ""))
     return matters
 
 

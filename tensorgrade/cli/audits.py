@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
@@ -13,14 +13,14 @@ from .shared import ANYONE, app
 
 @app.command(rich_help_panel=ANYONE)
 def audit(
-    targets: Annotated[list[str], typer.Argument(help="FILE, FILE:NAME or MODULE:NAME.")],
+    targets: Annotated[list[str], typer.Argument(help="FILE or FILE:NAME.")],
     kind: Annotated[
         str, typer.Option("--as", help="The kind of code, such as causal_attention.")
     ] = "",
     mask: Annotated[
-        str,
-        typer.Option(help="The mask: true-hides, true-shows, additive, one-shows or one-hides."),
-    ] = "",
+        Literal["true-hides", "true-shows", "additive", "one-shows", "one-hides"] | None,
+        typer.Option(help="The meaning of the mask."),
+    ] = None,
     arguments: Annotated[
         Path | None, typer.Option(help="A JSON file with values of arguments by name.")
     ] = None,
@@ -42,12 +42,11 @@ def audit(
     ] = False,
 ) -> None:
     """Check attention code from anywhere, and show the line that is wrong."""
-    from ..audit.report import annotations, report, status_of
-    from ..audit.run import audits
+    from ..audit.run import annotations, audits, report, status_of
 
     states = [0]
-    wishes = {"as": kind, "mask": mask, "arguments": values_in(arguments)}
-    for found in audits(targets, wishes, trust):
+    hints = {"kind": kind, "mask": mask or "", "arguments": values_in(arguments)}
+    for found in audits(targets, trust, **hints):
         if skip_others and not found["audits"] and not found["problem"]:
             continue
         if len(states) > 1 and not as_json:

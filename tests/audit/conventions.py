@@ -9,17 +9,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-class WrappedMultihead(nn.Module):
-    """torch's own layer on one input."""
-
-    def __init__(self, embed_dim, num_heads, dropout=0.0):
-        super().__init__()
-        self.mha = nn.MultiheadAttention(embed_dim, num_heads, dropout=dropout, batch_first=True)
-
-    def forward(self, x):
-        return self.mha(x, x, x, need_weights=False)[0]
-
-
 class SequenceFirstAttention(nn.Module):
     """Tokens first, as torch's default."""
 
@@ -517,11 +506,6 @@ class Softmax(nn.Module):
 
     def forward(self, x):
         return torch.softmax(x, self.dim)
-
-
-def cross_entropy(logits, targets):
-    """A loss of (tokens, classes)."""
-    return -logits.log_softmax(1)[torch.arange(len(targets)), targets].mean()
 
 
 def linear_attention(q, k, v):

@@ -68,7 +68,7 @@ def audited(folder, line: str = "", name: str = "") -> dict:
     (folder / "package" / "helper.py").write_text(HELPER, encoding="utf-8")
     path = folder / "package" / "inner" / "code.py"
     path.write_text(MODEL.replace("{line}", line), encoding="utf-8")
-    (found,) = audits([f"{path}{name}"], {})
+    (found,) = audits([f"{path}{name}"])
     return found
 
 
@@ -78,13 +78,14 @@ def test_a_file_in_a_package_runs_with_its_configuration(tmp_path):
         "CausalAttention": "holds",
         "DotProductAttention": "holds",
     }, found
-    assert found["CausalAttention"]["kind"].startswith("causal multi-head")
-    assert "batch, heads" in found["DotProductAttention"]["roles"]["input"]
+    assert found["CausalAttention"]["taken_for"].startswith("causal multi-head")
+    assert "batch, heads" in found["DotProductAttention"]["taken_for"]
 
 
 def test_an_error_in_an_inherited_method_shows_no_line_of_another_file(tmp_path):
     (one,) = audited(tmp_path, name=":InheritedAttention")["audits"]
-    assert one["status"] == "not run" and "missing" in one["why"] and not one["at"], one
+    assert one["status"] == "not run" and "missing" in one["why"], one
+    assert not any(mistake["line"] for mistake in one["mistakes"]), one
 
 
 def test_code_that_ends_the_process_is_reported_and_cannot_write_files(tmp_path):
