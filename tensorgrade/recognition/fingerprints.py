@@ -77,20 +77,25 @@ def load_fingerprints(folder: Path, chapter: str) -> Fingerprints:
 
 
 def stored_form(prints: list[Fingerprint]) -> dict:
-    """Return one exercise's fingerprints in their stored form, with each distinct imprint once."""
+    """Return one exercise's fingerprints in their stored form.
+
+    Each distinct imprint is there once, and so are its words, which many imprints share. Numbers,
+    words and facts are three columns, because that takes the least space.
+    """
     cases = sorted({case for fingerprint in prints for case in fingerprint.imprints})
-    table: dict[tuple, int] = {}
+    imprints: dict[tuple, int] = {}
+    words: dict[str, int] = {}
+
+    def number_of(one: Imprint) -> int:
+        numbers = ",".join(map(shortened, one.numbers))
+        key = (numbers, words.setdefault(one.words, len(words)), one.facts)
+        return imprints.setdefault(key, len(imprints))
+
     rows = [
-        [p.mistakes, [number_of(table, p.imprints[c]) for c in cases], p.share, p.fails]
-        for p in prints
+        [p.mistakes, [number_of(p.imprints[c]) for c in cases], p.share, p.fails] for p in prints
     ]
-    return {"cases": cases, "imprints": list(table), "prints": rows}
-
-
-def number_of(table: dict[tuple, int], one: Imprint) -> int:
-    """Return the imprint's index in the table, adding it if it is new."""
-    numbers = ",".join(map(shortened, one.numbers))
-    return table.setdefault((numbers, one.words, *one.facts), len(table))
+    columns = list(zip(*imprints, strict=True))
+    return {"cases": cases, "words": list(words), "imprints": columns, "prints": rows}
 
 
 def shortened(number: float) -> str:
@@ -107,9 +112,9 @@ def as_stored(one: Imprint) -> Imprint:
 def read_prints(data: dict) -> list[Fingerprint]:
     """Return the fingerprints of one exercise."""
     imprints = []
-    for numbers, words, *facts in data["imprints"]:
+    for numbers, word, facts in zip(*data["imprints"], strict=True):
         first, second = map(float, numbers.split(","))
-        imprints.append(Imprint(words, (first, second), tuple(facts)))
+        imprints.append(Imprint(data["words"][word], (first, second), tuple(facts)))
     return [
         Fingerprint(
             tuple(names),
