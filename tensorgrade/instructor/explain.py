@@ -23,10 +23,20 @@ from ..sources.finding import find_submissions
 from ..sources.submitted_files import NOTHING
 from ..views.note import Note
 from ..views.points import how_earned
-from .decisions import read_teams
 from .grader import Grader
 from .results import Results, rows_of
-from .rules import Row, found, grouped, is_changed, late, points, points_steps, terms_of, total
+from .rules import (
+    Row,
+    found,
+    grouped,
+    is_changed,
+    late,
+    points,
+    points_steps,
+    read_teams,
+    terms_of,
+    total,
+)
 
 MOST_LINES = 500  # of a learner's code; a normal answer has a few dozen
 QUOTES = '"""'

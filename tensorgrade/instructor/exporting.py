@@ -17,10 +17,9 @@ from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
 from ..views.words import plural
 from .gradebooks import EXPORT, Export, canvas_csv, moodle_csv, write
-from .people import read_people, safe
+from .people import Roster, read_people, safe
 from .report.page import PAGES, STATES, Person, people_of
 from .results import Results, rows_of
-from .roster import IDENTIFIER, Roster, number_of
 from .rules import Term, terms_of, total
 
 
@@ -268,7 +267,7 @@ def moodle_feedback(what: Export) -> list[Path]:
     path = what.folder / f"moodle-feedback-{chapter.name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for row in what.roster.rows:
-            student, number = escaped(row.person["student"]), number_of(row.cells[IDENTIFIER])
+            student, number = escaped(row.person["student"]), row.number
             if student in people and number:
                 name = safe(row.person["name"] or student).replace("_", " ")
                 page = page_of(people[student], what.course, lessons=what.lessons)

@@ -17,10 +17,10 @@ from ..course import Chapter, Course, CourseError
 from ..folders import write_file
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
+from .downloads import brief
+from .people import IDENTIFIER, IDENTIFYING, NO, Roster, english
 from .report.page import Person, people_of
-from .roster import IDENTIFIER, IDENTIFYING, NO, Roster, english
 from .rules import is_changed, late, points_steps, total
-from .submitted_folder import brief
 
 MOST_TOLD = 10
 EXPORT = "export"  # the folder in OUT

@@ -27,7 +27,7 @@ from ..sources.finding import EXPECTED, find_submissions
 from ..sources.submitted_files import SubmittedFiles
 from ..views.csv_cells import in_csv
 from ..views.pages import pages_in
-from .decisions import read_teams
+from .rules import read_teams
 
 MOST_CASES, MOST_OPTIONS = 3, 4
 WORD = re.compile(r"[A-Za-z_]\w*")

@@ -18,8 +18,18 @@ from ..lateness import read_time, written, zone_named
 from ..sources.candidates import File, NotRead, shown
 from ..sources.submitted_files import escaped
 from .downloads import Download, commit_dates, letters
-from .people import People, called
-from .roster import DRAFT, DUE, IDENTIFIER, STATUS, SUBMITTED_AT, Person, Row, number_of, read_date
+from .people import (
+    DRAFT,
+    DUE,
+    IDENTIFIER,
+    STATUS,
+    SUBMITTED_AT,
+    People,
+    Person,
+    Row,
+    called,
+    read_date,
+)
 
 ADVICE = "If this is a group, write its members into teams.csv in SUBMITTED"
 TEXTS = "submitted only an online text or link, which is not collected"
@@ -59,7 +69,7 @@ def moodle(download: Download) -> Iterator[File]:
     anonymous marking, the number alone decides. Raises CourseError without a worksheet.
     """
     download.roster.check_worksheet()
-    numbers = {number_of(row.cells[IDENTIFIER]): row for row in download.roster.rows}
+    numbers = {row.number: row for row in download.roster.rows}
     groups = defaultdict(list)
     for row in download.roster.rows:
         groups[letters(row.cells.get("group", ""))].append(row)
@@ -159,12 +169,11 @@ def canvas(download: Download) -> Iterator[File]:
             if owners := (person,) if person else download.teams.get(letters(who), ()):
                 mine = owned(file, own, owners, team=who)
                 yield replace(mine, turn=int(number), late=bool(late))
-            elif other := people.find("canvas_id", user):
-                why = f"{shown(who)} has the number {user} of {called(other)}"
-                download.lose(file, f"{why}. {ADVICE}")
-            else:
-                why = f"it is unclear which number of {shown(who)} is a person's"
-                download.lose(file, f"{why}; give the gradebook")
+                continue
+            why = f"it is unclear which number of {shown(who)} is a person's; give the gradebook"
+            if other := people.find("canvas_id", user):
+                why = f"{shown(who)} has the number {user} of {called(other)}. {ADVICE}"
+            download.lose(file, why)
 
 
 def canvas_person(people: People, name: str, number: str) -> Person | None:
@@ -260,10 +269,8 @@ def git(download: Download) -> Iterator[File]:
     list of the host, a file's time is that of its last commit. Raises CourseError if most clones
     are unknown.
     """
-    owners = clones_at(download, 1)
-    if not any(owners.values()):
-        deeper = clones_at(download, 2)
-        owners = deeper if any(deeper.values()) else owners
+    both = [clones_at(download, depth) for depth in (1, 2)]
+    owners = max(both, key=lambda owners: any(owners.values()))
     strangers = [clone for clone, people in owners.items() if not people]
     if strangers and 2 * len(strangers) >= len(owners):  # probably these are teams
         count = f"{len(strangers)} of {len(owners)} clones end with no login of the class"

@@ -25,6 +25,7 @@ About = tuple[str, str]  # student, chapter
 MOST_NAMED = 10
 TEAMS = "teams.csv"  # next to the learners' folders
 OURS = (TEAMS, "extensions.csv", "collected.csv")  # other files there that we read or write
+REPLACED = ".replaced"  # earlier folders there
 PEOPLE = "people.csv"  # next to SUBMITTED
 COURSES_OWN = ("course_config.py", "exercises/course.json", "course.json")
 EXPECTED = (

@@ -20,13 +20,13 @@ from ...recognition.fingerprints import read_mistakes
 from ...sources.submitted_files import NOTHING
 from ...views.pages import pages_in
 from ...views.words import plural
-from ..class_terminal import in_trouble
 from ..people import safe
 from ..results import Results, rows_of
 from ..rules import (
     decision_sentence,
     found,
     grouped,
+    in_trouble,
     is_changed,
     late,
     most_of,
