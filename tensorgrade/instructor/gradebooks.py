@@ -8,7 +8,7 @@ import codecs
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape, unescape
 from math import inf
 from pathlib import Path
@@ -19,8 +19,8 @@ from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
 from .downloads import brief
 from .people import IDENTIFIER, IDENTIFYING, NO, Roster, english
-from .report.page import Person, people_of
-from .rules import is_changed, late, points_steps, total
+from .report.page import Person
+from .rules import Term, is_changed, late, points_steps, total
 
 MOST_TOLD = 10
 EXPORT = "export"  # the folder in OUT
@@ -39,10 +39,11 @@ class Export:
 
     folder: for exported files. rows: those that count. known: the people of people.csv by the name
     that rows have; without the file, each folder is a learner. roster: may be empty. chapters:
-    those with rows. only: the asked chapter; "" for all of them. overwrite: replace typed cells,
-    and let many grades fall. column: the column of Canvas' gradebook to fill, if its name is not
-    the chapter's title. lessons: the address of the lessons, for links on learners' pages. notes:
-    sentences for the instructor.
+    those with rows. people: the learners with rows. terms: their grades for the term, if all
+    chapters are exported. only: the asked chapter; "" for all of them. overwrite: replace typed
+    cells, and let many grades fall. column: the column of Canvas' gradebook to fill, if its name is
+    not the chapter's title. lessons: the address of the lessons, for links on learners' pages.
+    notes: sentences for the instructor.
     """
 
     folder: Path
@@ -51,11 +52,13 @@ class Export:
     known: dict[str, dict[str, str]]
     roster: Roster
     chapters: list[Chapter]
-    only: str = ""
-    overwrite: bool = False
-    column: str = ""
-    lessons: str = ""
-    notes: list[str] = field(default_factory=list)
+    people: dict[str, Person]
+    terms: dict[str, Term]
+    only: str
+    overwrite: bool
+    column: str
+    lessons: str
+    notes: list[str]
 
 
 def write(path: Path, text: str) -> list[Path]:
@@ -188,7 +191,7 @@ def moodle_csv(what: Export) -> list[Path]:
     Grades are out of each row's Maximum grade. Raises CourseError for another roster, and if there
     is nothing to fill in.
     """
-    (chapter,), people, roster = what.chapters, people_of(what.rows, 0), what.roster
+    (chapter,), people, roster = what.chapters, what.people, what.roster
     roster.check_worksheet()
     can = fillable(what)
     lines: dict[str, list[str]] = {}
@@ -255,7 +258,7 @@ def canvas_csv(what: Export) -> list[Path]:
     roster, name = what.roster, f"canvas-{what.only}" if what.only else "canvas"
     if "id" not in roster.columns or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
-    people = people_of(what.rows, 0)
+    people = what.people
     rows = {escaped(row.person["student"]): row.raw for row in roster.rows}
     if what.folder.name != EXPORT:  # a section's
         rows = {student: raw for student, raw in rows.items() if student in people}

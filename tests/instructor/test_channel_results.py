@@ -1,14 +1,14 @@
 """What course systems are told: scores, late work, limits; and no learner is obeyed."""
 
-import json
 from dataclasses import asdict
 
 import pytest
 from traitlets.config import Config
 
-from tensorgrade.instructor import channel_run
-from tensorgrade.instructor.channel_run import (
+from tensorgrade.instructor import channels
+from tensorgrade.instructor.channels import (
     is_over_limit,
+    prairielearn,
     public_results,
     results_of,
     submission_in,
@@ -116,18 +116,14 @@ def test_nbgraders_own_penalty_is_the_same():
 
 def test_before_the_date_for_feedback_no_system_shows_a_test(tmp_path, monkeypatch):
     rows = chapter_rows("learner", status="failed", share=0.25, message="The scores are scaled.")
-    monkeypatch.setattr(channel_run, "rows_on", lambda *_: rows)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "graders").mkdir()
+    monkeypatch.setattr(channels, "rows_on", lambda *_: rows)
     for date, seen in (("2032-01-20 08:00 UTC", False), ("2030-01-20 08:00 UTC", True)):
         rule = Lateness(feedback_from=date)
         results = results_of(rows, {}, rule)
         shown = {test["visibility"] for test in results["tests"]}
         assert shown == {"visible" if seen else "after_published"}
         assert seen or results["output"].startswith("Your submission was received.")
-        (tmp_path / "graders" / "lateness.json").write_text(json.dumps(vars(rule)))
-        channel_run.prairielearn(CH1, tmp_path)
-        results = json.loads((tmp_path / "results" / "results.json").read_text())
+        results = prairielearn(CH1, tmp_path, tmp_path, rule)
         assert len(results["tests"]) == (len(rows) if seen else 0) and results["score"] == 0.25
 
 
