@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
-from math import inf
+from math import inf, isnan, nan
 from pathlib import Path
 
 from ..course import Chapter, Course, CourseError
@@ -70,12 +70,12 @@ def write(path: Path, text: str) -> list[Path]:
 CLOSE = 0.006  # Moodle rounds grades
 
 
-def as_number(cell: str) -> float | None:
-    """Return the number in a cell; None if it holds none."""
+def as_number(cell: str) -> float:
+    """Return the number in a cell; nan if it holds none."""
     try:
         return float(cell.replace(",", "."))
     except ValueError:
-        return None
+        return nan
 
 
 def same_cell(one: str, other: str) -> bool:
@@ -84,11 +84,8 @@ def same_cell(one: str, other: str) -> bool:
     >>> same_cell("66,67", "66.666667"), same_cell("<p>Well<br />done</p>", "Well\\ndone")
     (True, True)
     """
-    first, second = as_number(one), as_number(other)
-    if first is not None and second is not None:
-        return abs(first - second) < CLOSE
-    bare = (re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell))) for cell in (one, other))
-    return next(bare) == next(bare)
+    bare = {re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell))) for cell in (one, other)}
+    return len(bare) == 1 or abs(as_number(one) - as_number(other)) < CLOSE
 
 
 def filled_in(
@@ -114,12 +111,11 @@ def filled_in(
         if now not in ("", "-") and not (same_cell(now, cell) or same_cell(now, before)):
             typed.append(f"{student}: {header[at]} {brief(now)} (ours: {brief(cell)})")
         if columns[at] != COMMENT:
-            was = before if as_number(now) is None else now
+            was = before if isnan(as_number(now)) else now
             grades += 1
             changed += not same_cell(cell, was)
-            old, fresh = as_number(was), as_number(cell)
-            if old is not None and fresh is not None and fresh < old - CLOSE:
-                falling.append(f"{student} {old:g} → {cell}")
+            if as_number(cell) < as_number(was) - CLOSE:
+                falling.append(f"{student} {as_number(was):g} → {cell}")
     some = ", ".join(falling[:MOST_TOLD])
     if typed and not what.overwrite:
         more = f"; and {len(typed) - MOST_TOLD} more" if len(typed) > MOST_TOLD else ""
@@ -161,7 +157,7 @@ def scale(what: Export, chapter: Chapter, most: str) -> float:
     and Moodle ignores grades above its maximum. most: the maximum as the roster gives it. The
     factor is 1 if it is not a positive number.
     """
-    number = as_number(most) or 0.0
+    number = as_number(most)
     if not 0 < number < inf:
         about = f"points of {chapter.name} are out of {chapter.points:g}"
         what.notes.append(f"{about}; the roster does not give the course system's maximum grade")
@@ -199,15 +195,13 @@ def moodle_csv(what: Export) -> list[Path]:
     for row in roster.rows:
         student = escaped(row.person["student"])
         lines[student] = [cell_at(row.raw, at) for at in range(len(roster.header))]
-        if student not in people:
-            continue
-        if row.cells.get("grade can be changed", "").casefold() in NO:
+        if student in people and row.cells.get("grade can be changed", "").casefold() in NO:
             what.notes.append(f"Moodle does not allow to change the grade of {student}; it stays")
-            continue
-        by = scale(what, chapter, row.cells[MAXIMUM]) if GRADE in can else 1.0
-        points = scaled_points(people[student].rows, chapter, by, "")
-        cells = {GRADE: points, COMMENT: feedback(people[student])}
-        new[student] = {place: cells[name] for name, place in can.items()}
+        elif student in people:
+            by = scale(what, chapter, row.cells[MAXIMUM]) if GRADE in can else 1.0
+            points = scaled_points(people[student].rows, chapter, by, "")
+            cells = {GRADE: points, COMMENT: feedback(people[student])}
+            new[student] = {place: cells[name] for name, place in can.items()}
     path = what.folder / f"moodle-{chapter.name}.csv"
     filled = filled_in(what, roster.header, lines, new, [path])
     given = roster.path.read_bytes()
@@ -294,7 +288,11 @@ def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
     for chapter in what.chapters:
         names = [what.column] if what.column else [chapter.title, chapter.name]
         wanted = {name.casefold() for name in names}
-        places = [n for n, column in enumerate(header) if wanted & names_of(column)]
+        places = []
+        for place, column in enumerate(header):  # its name, that without the number, the number
+            number = column.removesuffix(")").rpartition(" (")[2]
+            if wanted & {column.casefold(), title(column).casefold(), number}:
+                places.append(place)
         if len(places) > 1:
             several = ", ".join(header[n] for n in places)
             told = f"the gradebook has {len(places)} columns {names[0]}: {several}"
@@ -309,9 +307,3 @@ def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
             what.notes.append(f"{told}: {chapter.title}; {advice}")
         found.append((chapter, places[0] if places else -1))
     return found
-
-
-def names_of(column: str) -> set[str]:
-    """Return the names of a column of Canvas in lower case: whole, without its number, that."""
-    number = column.removesuffix(")").rpartition(" (")[2]
-    return {column.casefold(), title(column).casefold(), number}

@@ -16,9 +16,7 @@ import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
 
@@ -178,30 +176,13 @@ def facts_in(cells: dict[str, str]) -> Person:
 WORDS = tomllib.loads(Path(__file__).with_name("worksheets.toml").read_text("utf-8"))
 WORKSHEET = WORDS["columns"]  # English names, with those of other languages
 ENGLISH = {name: english for english, names in WORKSHEET.items() for name in names}
-IDENTIFIER, STATUS, DUE = "identifier", "status", "due date"
-SUBMITTED_AT = "last modified (submission)"
+IDENTIFIER = "identifier"  # with the number of a participant
 UNNAMED = (IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
 WORKSHEETS_OWN = {
     name for name in WORKSHEET if "grade" in name or "(" in name or "feedback" in name
 }
 NUMBERED = re.compile(r"(\D*[^\d\s] ?)(\d{1,18})")  # German worksheets have no space
 NO = {"no", "nein", "non", "nee", "não"}
-MONTH = {name: int(n) for n, names in WORDS["months"].items() for name in names.split()}
-WORD = rf"\b(?P<month>{'|'.join(sorted(MONTH, key=len, reverse=True))})"
-TIME = (
-    r"\D{1,12}(?P<hour>\d{1,2})[:h.](?P<minute>\d\d)(:(?P<second>\d\d))?"
-    r"(\s*(?P<half>[ap])\.?\s?m\b)?"
-)
-DATES = [
-    re.compile(date + TIME)
-    for date in (
-        r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)",
-        rf"\b(?P<day>\d{{1,2}})[.ºª]?\s+(de\s+)?{WORD}\s+(de\s+)?(?P<year>\d{{4}})",
-        rf"{WORD}\s+(?P<day>\d{{1,2}}),?\s+(?P<year>\d{{4}})",
-    )
-]
-# The status of files that a learner has not submitted yet.
-DRAFT = re.compile(r"(draft|entwurf|brouillon|borrador|bozza|concept|rascunho)\b", re.IGNORECASE)
 
 
 def english(header: Sequence[str]) -> list[str]:
@@ -217,28 +198,6 @@ def english(header: Sequence[str]) -> list[str]:
     if names[0] in UNNAMED or (names[0] == "id" and WORKSHEETS_OWN & set(known)):
         return [IDENTIFIER, *known[1:]]
     return names
-
-
-def read_date(text: str) -> datetime | None:
-    """Return the local time in a worksheet's cell; None if there is none that is understood.
-
-    Moodle writes months as words.
-
-    >>> str(read_date("Montag, 5. Oktober 2026, 14:30"))
-    '2026-10-05 14:30:00'
-    >>> str(read_date("2026-10-05 2:30 PM")), read_date("10/5/2026, 2:30 PM")
-    ('2026-10-05 14:30:00', None)
-    """
-    for date in DATES:
-        if found := date.search(text.casefold()):
-            hour, half = int(found["hour"]), found["half"]
-            if half:
-                hour = hour % 12 + (12 if half == "p" else 0)
-            month = MONTH.get(found["month"]) or int(found["month"])
-            with suppress(ValueError):
-                day = int(found["year"]), month, int(found["day"])
-                return datetime(*day, hour, int(found["minute"]), int(found["second"] or 0))
-    return None
 
 
 # --- people.csv -----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ line on all chapters.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,9 @@ class Rules:
     read both reasons.
     """
 
-    lateness: Lateness = field(default_factory=Lateness)
-    extensions: dict[About, Row] = field(default_factory=dict)
-    overrides: dict[Key, Row] = field(default_factory=dict)
+    lateness: Lateness
+    extensions: dict[About, Row]
+    overrides: dict[Key, Row]
 
 
 def key(row: Row) -> Key:
@@ -68,21 +68,13 @@ def counted(attempts: Sequence[list[Row]], rules: Rules) -> list[Row]:
     late_by = rules.lateness.applied
     dated = [[late_by(row, row.get("submitted"), due) | more for row in rows] for rows in options]
     best = max(reversed(dated), key=lambda rows: sum(row["points"] for row in rows))
-    return [overridden(row, rules) for row in best]
-
-
-def overridden(row: Row, rules: Rules) -> Row:
-    """Return a row with an instructor's decision, if any. Such a row has no late penalty."""
-    given = rules.overrides.get(key(row))
-    if given is None:
-        return row
-    points, most = found(row), row["max_points"]
-    return row | {
-        "points": given["points"] or 0.0,
-        "max_points": 0.0 if given["points"] is None else most,
-        "penalty": 0.0,
-        "override": {"found": points, "of": most, "reason": given["reason"]},
-    }
+    for number, row in enumerate(best):
+        if decided := rules.overrides.get(key(row)):  # it has no late penalty
+            points, most = decided["points"], row["max_points"]
+            was = {"found": found(row), "of": most, "reason": decided["reason"]}
+            now = {"points": points or 0.0, "max_points": 0.0 if points is None else most}
+            best[number] = row | now | {"penalty": 0.0, "override": was}
+    return best
 
 
 def found(row: Row) -> float:
@@ -241,23 +233,19 @@ def extensions_in(line: Line, course: Course) -> Decisions:
     own = deadlines if name == ALL else [course.chapter(name).name]
     if not deadlines.keys() >= {*own}:
         raise ValueError(f"{name} has no deadline in course_config.py")
-    dues = {chapter: new_due(due, hours, chapter, course) for chapter in own}
+    dues = {}
+    for chapter in own:
+        if due:
+            dues[chapter] = check_deadline(with_zone(due, course.lateness.zone))
+        elif (more := number_in("hours", hours)) > 0:
+            moment = read_time(deadlines[chapter]) + timedelta(hours=more)
+            dues[chapter] = in_zone(written(moment), course.lateness.zone)
+        else:
+            raise ValueError(f"hours must be more than 0, not {hours}")
     later = {c: d for c, d in dues.items() if read_time(d) >= read_time(deadlines[c])}
     if name != ALL and not later:
         raise ValueError(f"{dues[name]} is before the chapter's deadline, {deadlines[name]}")
     return {(student, c): {"due": due, "reason": reason} for c, due in later.items()}
-
-
-def new_due(due: str, hours: str, chapter: str, course: Course) -> str:
-    """Return the new deadline of a chapter: a date, or some hours more. Raises ValueError."""
-    zone = course.lateness.zone
-    if due:
-        return check_deadline(with_zone(due, zone))
-    more = number_in("hours", hours)
-    if not more > 0:
-        raise ValueError(f"hours must be more than 0, not {hours}")
-    moment = read_time(course.lateness.deadlines[chapter]) + timedelta(hours=more)
-    return in_zone(written(moment), zone)
 
 
 # --- how the points come about, in sentences -----------------------------------------------------

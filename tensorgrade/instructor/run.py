@@ -26,26 +26,12 @@ from ..sources.candidates import candidates_in, files_below
 from ..sources.finding import EXPECTED, REPLACED, About, find_submissions, named
 from ..sources.submitted_files import NOTHING, SubmittedFiles, submission_of
 from ..views.words import plural
+from . import rules
 from .dependencies import digest_of
 from .downloads import LONGEST_NOTE, MOST_TOLD
 from .grader import Workers, graded
 from .results import Results
-from .rules import (
-    EXTENSIONS,
-    OTHER_FILE,
-    OVERRIDES,
-    Row,
-    Rules,
-    changes,
-    graders_failed,
-    grouped,
-    in_trouble,
-    key,
-    read_extensions,
-    read_rules,
-    read_teams,
-    total,
-)
+from .rules import Row, Rules
 
 LONGEST_CODE = 6000  # characters
 STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
@@ -87,10 +73,13 @@ def grade_class(
     # A scheduler's workers choose their own devices.
     device = "cpu" if run.scheduler else choose_device(run.setup.device)
     is_isolated = is_locked(course.isolation, run.setup.isolation, device)
-    is_whole, extended = not (run.learners or run.chapters), read_extensions(submitted, course)
+    is_whole, extended = (
+        not (run.learners or run.chapters),
+        rules.read_extensions(submitted, course),
+    )
     found, notes = find(submitted, course, run)
     refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
-    rules, results = read_rules(out, course), Results(out, writes=True)
+    decided, results = rules.read_rules(out, course), Results(out, writes=True)
     attempts = results.attempts()
     graders = {c.name: digest_of(run.setup.tests, course, c.name) for c in course.chapters}
     had_file = {who for who, own in attempts.items() if not own[-1][0]["file"].startswith(NOTHING)}
@@ -110,36 +99,41 @@ def grade_class(
     print_notes(console, notes)
     known = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
     say(console, f"{plural(len(found), 'submission')}{known}")
-    if rules.lateness.attempts == BEST:
+    if decided.lateness.attempts == BEST:
         todo += earlier_files(submitted, before, graders, course)
     ungraded = {*todo}
     for one, verdicts in verdicts_on(todo, course, run, is_isolated, console):
         results.add(graders[one.chapter], {one: [row_of(verdict, one) for verdict in verdicts]})
         ungraded.remove(one)
     shown, rows = results.exported(), results.rows(course)
-    moved = changes(shown, rows)
+    moved = rules.changes(shown, rows)
     results.note(moved)
     results.export(rows)
     print_changes(console, shown, rows, moved)
     left = {one.about for one in ungraded}
-    last = last_notes(rows, rules, graders, left) if is_whole else []
+    last = last_notes(rows, decided, graders, left) if is_whole else []
     return rows, last, sorted(map("/".join, left))
 
 
-def last_notes(rows: Rows, rules: Rules, graders: Mapping[str, str], left: set[About]) -> list[str]:
+def last_notes(
+    rows: Rows, decided: Rules, graders: Mapping[str, str], left: set[About]
+) -> list[str]:
     """Return notes on what counts in a whole class. left: the submissions that are not graded."""
     students = {row["student"] for row in rows} | {student for student, _ in left}
     outdated = {
         row["student"]
         for row in rows
-        if row["graders"] != graders.get(row["chapter"]) and key(row)[:2] not in left
+        if row["graders"] != graders.get(row["chapter"]) and rules.key(row)[:2] not in left
     }
     judged = "count as earlier graders have judged them"
     strange = "names learners without results"
     return noted(
         (f"files that are no longer in SUBMITTED {judged}", outdated),
-        (f"{EXTENSIONS} {strange}", {student for student, _ in rules.extensions} - students),
-        (f"{OVERRIDES} {strange}", {student for student, *_ in rules.overrides} - students),
+        (
+            f"{rules.EXTENSIONS} {strange}",
+            {student for student, _ in decided.extensions} - students,
+        ),
+        (f"{rules.OVERRIDES} {strange}", {student for student, *_ in decided.overrides} - students),
     )
 
 
@@ -150,7 +144,10 @@ def noted(*about: tuple[str, set[str]]) -> list[str]:
 
 def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles], list[str]]:
     """Return the submissions of a run, and notes for the instructor. Raises CourseError."""
-    teams, only = read_teams(submitted, course), {course.chapter(n).name for n in run.chapters}
+    teams, only = (
+        rules.read_teams(submitted, course),
+        {course.chapter(n).name for n in run.chapters},
+    )
     found, notes = find_submissions(
         submitted, course, teams, run.rescue, run.roster, only, run.learners
     )
@@ -166,7 +163,7 @@ def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles
 def is_graded(file: str, graders: str, attempts: list[Rows]) -> bool:
     """Return True if these graders have graded this file, and did not fail on it."""
     same = [rows for rows in attempts if (rows[0]["file"], rows[0]["graders"]) == (file, graders)]
-    return bool(same) and not any(map(graders_failed, same[-1]))
+    return bool(same) and not any(map(rules.graders_failed, same[-1]))
 
 
 def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
@@ -270,16 +267,16 @@ def print_notes(console: Console, notes: list[str]) -> None:
     say(console, *(f"note: {printable(short(note, LONGEST_NOTE))}" for note in notes))
 
 
-def print_changes(console: Console, before: Rows, now: Rows, changes: Rows) -> None:
+def print_changes(console: Console, before: Rows, now: Rows, moved: Rows) -> None:
     """Print the submissions whose points changed, by cause, with their points of all exercises.
 
     Those with another file that earns no less are left out.
     """
-    was, is_now = (grouped(rows, "student", "chapter") for rows in (before, now))
+    was, is_now = (rules.grouped(rows, "student", "chapter") for rows in (before, now))
     told = defaultdict(list)
-    for why, *about in sorted(grouped(changes, "why", "student", "chapter")):
-        old, new = (total(rows[tuple(about)]) for rows in (was, is_now))
-        if new < old or (new > old and why != OTHER_FILE):
+    for why, *about in sorted(rules.grouped(moved, "why", "student", "chapter")):
+        old, new = (rules.total(rows[tuple(about)]) for rows in (was, is_now))
+        if new < old or (new > old and why != rules.OTHER_FILE):
             told[why].append(f"{'/'.join(about)}: {old:g} → {new:g}")
     for why, lines in told.items():
         count = plural(len(lines), "submission")
@@ -300,7 +297,7 @@ def print_class(console: Console, course: Course, rows: Rows) -> None:
     most = ", ".join(f"{name} ({count})" for name, count in counts)
     found = f"Most frequent mistakes (learners who made them): {most}"
     console.print(Text(f"\n{found if most else 'No known mistake was recognized.'}"))
-    troubled = grouped(filter(in_trouble, rows), "student", "chapter").values()
+    troubled = rules.grouped(filter(rules.in_trouble, rows), "student", "chapter").values()
     told = "{student}/{chapter} {exercise}: {status}. {message}"
     lines = [told.format(**row | {"message": short(row["message"])}) for row, *_ in troubled]
     if lines:
@@ -313,7 +310,7 @@ def exercise_table(course: Course, rows: Rows) -> Table:
 
     Excused learners are not counted.
     """
-    by_exercise = grouped((row for row in rows if row["max_points"]), "exercise")
+    by_exercise = rules.grouped((row for row in rows if row["max_points"]), "exercise")
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False)
     table.add_column("exercise", no_wrap=True)
     for title in ("pass", "part", "fail", "to do", "err", "time", "kill", "mean"):

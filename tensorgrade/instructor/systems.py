@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 import yaml
 
@@ -18,18 +19,7 @@ from ..lateness import read_time, written, zone_named
 from ..sources.candidates import File, NotRead, shown
 from ..sources.submitted_files import escaped
 from .downloads import Download, commit_dates, letters
-from .people import (
-    DRAFT,
-    DUE,
-    IDENTIFIER,
-    STATUS,
-    SUBMITTED_AT,
-    People,
-    Person,
-    Row,
-    called,
-    read_date,
-)
+from .people import IDENTIFIER, WORDS, People, Person, Row, called
 
 ADVICE = "If this is a group, write its members into teams.csv in SUBMITTED"
 TEXTS = "submitted only an online text or link, which is not collected"
@@ -53,6 +43,23 @@ def owned(file: File, name: str, people: tuple[Person, ...], at: str = "", team:
     )
 
 
+STATUS, DUE, SUBMITTED_AT = "status", "due date", "last modified (submission)"
+MONTH = {name: int(n) for n, names in WORDS["months"].items() for name in names.split()}
+WORD = rf"\b(?P<month>{'|'.join(sorted(MONTH, key=len, reverse=True))})"
+TIME = (
+    r"\D{1,12}(?P<hour>\d{1,2})[:h.](?P<minute>\d\d)(:(?P<second>\d\d))?"
+    r"(\s*(?P<half>[ap])\.?\s?m\b)?"
+)
+DATES = [
+    re.compile(date + TIME)
+    for date in (
+        r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)",
+        rf"\b(?P<day>\d{{1,2}})[.ºª]?\s+(de\s+)?{WORD}\s+(de\s+)?(?P<year>\d{{4}})",
+        rf"{WORD}\s+(?P<day>\d{{1,2}}),?\s+(?P<year>\d{{4}})",
+    )
+]
+# The status of files that a learner has not submitted yet.
+DRAFT = re.compile(r"(draft|entwurf|brouillon|borrador|bozza|concept|rascunho)\b", re.IGNORECASE)
 # The path of a file. The default group has no number.
 MOODLE = re.compile(
     r"(?:.*?/)??(?P<name>[^/]+?)(?:_(?P<id>\d+))?_assignsubmission_(?P<kind>[a-z]+)"
@@ -119,6 +126,28 @@ def date_in(download: Download, row: Row, column: str) -> str:
         return written(local.replace(tzinfo=zone_named(download.zone)))
     except OverflowError:  # in the first or the last hours of the calendar
         return ""
+
+
+def read_date(text: str) -> datetime | None:
+    """Return the local time in a worksheet's cell; None if there is none that is understood.
+
+    Moodle writes months as words.
+
+    >>> str(read_date("Montag, 5. Oktober 2026, 14:30"))
+    '2026-10-05 14:30:00'
+    >>> str(read_date("2026-10-05 2:30 PM")), read_date("10/5/2026, 2:30 PM")
+    ('2026-10-05 14:30:00', None)
+    """
+    for date in DATES:
+        if found := date.search(text.casefold()):
+            hour, half = int(found["hour"]), found["half"]
+            if half:
+                hour = hour % 12 + (12 if half == "p" else 0)
+            month = MONTH.get(found["month"]) or int(found["month"])
+            with suppress(ValueError):
+                day = int(found["year"]), month, int(found["day"])
+                return datetime(*day, hour, int(found["minute"]), int(found["second"] or 0))
+    return None
 
 
 def extensions_in(download: Download) -> dict[str, str]:
