@@ -47,9 +47,6 @@ def grade(
     roster: Annotated[
         Path | None, typer.Option(help="The class list as CSV; everyone on it gets results.")
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Require exact file names and locations.")
-    ] = False,
     chapter: Annotated[
         list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
     ] = None,
@@ -75,7 +72,6 @@ def grade(
         scheduler,
         learners=frozenset(student or own),
         again=bool(student),
-        rescue=not strict,
         roster=tuple(person["student"] for person in people.rows),
         chapters=tuple(chapter or ()),
     )

@@ -44,8 +44,7 @@ class Run:
 
     jobs: processes on this machine (0: one per core). scheduler: dask's address. learners: the only
     ones to grade, with their teams; all if empty. again: grade them again, even if nothing has
-    changed. rescue: accept files with nearly the right name or place. roster: the learners of the
-    class. chapters: the only ones to grade; all if empty.
+    changed. roster: the learners of the class. chapters: the only ones to grade; all if empty.
     """
 
     setup: Setup
@@ -53,7 +52,6 @@ class Run:
     scheduler: str = ""
     learners: frozenset[str] = frozenset()
     again: bool = False
-    rescue: bool = True
     roster: tuple[str, ...] = ()
     chapters: tuple[str, ...] = ()
 
@@ -73,10 +71,8 @@ def grade_class(
     # A scheduler's workers choose their own devices.
     device = "cpu" if run.scheduler else choose_device(run.setup.device)
     is_isolated = is_locked(course.isolation, run.setup.isolation, device)
-    is_whole, extended = (
-        not (run.learners or run.chapters),
-        rules.read_extensions(submitted, course),
-    )
+    is_whole = not (run.learners or run.chapters)
+    extended = rules.read_extensions(submitted, course)
     found, notes = find(submitted, course, run)
     refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
     decided, results = rules.read_rules(out, course), Results(out, writes=True)
@@ -148,9 +144,7 @@ def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles
         rules.read_teams(submitted, course),
         {course.chapter(n).name for n in run.chapters},
     )
-    found, notes = find_submissions(
-        submitted, course, teams, run.rescue, run.roster, only, run.learners
-    )
+    found, notes = find_submissions(submitted, course, teams, run.roster, only, run.learners)
     if run.again:
         found = [one for one in found if not one.missing]
     missing = run.learners - {one.student for one in found} if run.again else set()

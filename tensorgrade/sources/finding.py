@@ -75,17 +75,15 @@ def find_submissions(
     submitted: Path,
     course: Course,
     teams: Mapping[About, str],
-    rescue: bool = True,
     roster: Collection[str] = (),
     chapters: Collection[str] = (),
     only: Collection[str] = (),
 ) -> tuple[list[SubmittedFiles], list[str]]:
     """Return all submissions in a fixed order, and notes for the instructor.
 
-    teams: of learners' chapters. rescue: accept files whose name or place is nearly right. roster:
-    the learners of the class; each of them gets a submission. chapters, only: the only chapters,
-    and the only learners with their teams; all if empty. Raises CourseError if SUBMITTED cannot be
-    read, is a course, or is one folder too high or too deep.
+    teams: of learners' chapters. roster: the learners of the class; each of them gets a submission.
+    chapters, only: the only chapters, and the only learners with their teams; all if empty. Raises
+    CourseError if SUBMITTED cannot be read, is a course, or is one folder too high or too deep.
     """
     if own := [name for name in COURSES_OWN if (submitted / name).exists()]:
         raise CourseError(f"{submitted} is a course, because it holds {own[0]}. {EXPECTED}")
@@ -98,7 +96,7 @@ def find_submissions(
         why = f"{submitted} cannot be read: {error.strerror}. {EXPECTED}"
         raise CourseError(why) from None
     outside = [shown(p.name) for p in paths if p not in folders and p.name not in OURS]
-    learners = [learner_in(path, course, rescue) for path in paths if path in folders]
+    learners = [learner_in(path, course) for path in paths if path in folders]
     listed, here = {escaped(name) for name in roster}, {learner.name for learner in learners}
     check_depth(submitted, learners, {chapter.name for chapter in course.chapters}, listed)
     learners += [Learner(name) for name in set(roster) if escaped(name) not in here]
@@ -150,7 +148,7 @@ def shared(
     return [own[about] for about in sorted(own)], notes
 
 
-def learner_in(folder: Path, course: Course, rescue: bool) -> Learner:
+def learner_in(folder: Path, course: Course) -> Learner:
     """Return a learner with all their submissions; an unreadable folder becomes their trouble."""
     learner = Learner(folder.name)
     try:
@@ -159,8 +157,6 @@ def learner_in(folder: Path, course: Course, rescue: bool) -> Learner:
         names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
         chapters = [chapter.name for chapter in course.chapters]
         found = candidates_in(files_below(folder), chapters, course.limits)
-        if not rescue:
-            found = Found([one for one in found.candidates if one.is_exact])
         for chapter in chapters:
             read, told = submission_of(learner.name, chapter, found, course.limits)
             if read is None and chapter in names:

@@ -11,12 +11,11 @@ from tensorgrade.instructor.channels import (
     prairielearn,
     public_results,
     results_of,
-    submission_in,
 )
 from tensorgrade.lateness import Lateness
 from tensorgrade.nbgrader_plugin.autograding import LateWork
 
-from .runs import CH1, COURSE, MOST, chapter_rows, row
+from .runs import CH1, MOST, chapter_rows, row
 
 METADATA = {
     "id": 123456,
@@ -125,24 +124,3 @@ def test_before_the_date_for_feedback_no_system_shows_a_test(tmp_path, monkeypat
         assert seen or results["output"].startswith("Your submission was received.")
         results = prairielearn(CH1, tmp_path, tmp_path, rule)
         assert len(results["tests"]) == (len(rows) if seen else 0) and results["score"] == 0.25
-
-
-def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(tmp_path):
-    def found(name: str, chapter: str = CH1):
-        return submission_in(tmp_path / name, chapter, COURSE)
-
-    def write(path: str, content: bytes) -> None:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_bytes(content)
-
-    write("a/homework.py", b"1")
-    write("a/my_model.safetensors", b"2")
-    assert (found("a").filename, found("a").content) == (f"{CH1}.py", b"1")
-    write("a/other.py", b"2")
-    assert found("a").missing
-    write(f"a/{CH1} (1).py", b"3")
-    assert found("a").content == b"3"
-    third = COURSE.chapters[2].name
-    for where in ("exercises", "exercises/given/ch4_multi_head_attention"):  # the kit
-        write(f"kit/{where}/{third}.py", where.encode())
-    assert found("kit", third).content == b"exercises"

@@ -364,6 +364,10 @@ def test_each_learner_has_a_row_for_every_exercise_with_the_agreed_fields(class_
 
 def test_the_run_and_every_view_show_the_same_class(class_):
     out, points, said = class_.graded.out, points_of(class_.graded), class_.graded.said
+    left = {"results.jsonl", "results.sqlite", "report.html"}
+    assert {path.name for path in out.iterdir()} == left
+    size = (out / "report.html").stat().st_size
+    assert size < (100 << 10) + 10_000 * len(class_.graded.rows)
     assert "\x1b" not in said and notes_in(said, "another_course")
     assert "could not be graded as usual" in said
 
