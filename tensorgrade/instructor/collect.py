@@ -21,7 +21,7 @@ from ..course import Course, CourseError
 from ..folders import write_file
 from ..lateness import in_zone, is_zone, read_time
 from ..sources.candidates import CODE, File, Found, NotRead, are_tied, candidates_in, only_code
-from ..sources.finding import PEOPLE, REPLACED, TEAMS, named
+from ..sources.finding import PEOPLE, REPLACED, TEAMS, named, noted
 from ..sources.submitted_files import STAMP, escaped, submission_time
 from ..views.csv_cells import read_table, write_table
 from ..views.words import plural
@@ -315,7 +315,7 @@ def add_notes(download: Download, before: int, own: set[str], section: Collectio
     for words, others in sorted(download.others.items()):
         told[words] = absent & {person["student"] for person in others}
     told["submitted nothing"] = absent.difference(*list(told.values())[1:])
-    notes += [f"{words}: {named(sorted(who))}" for words, who in told.items() if who]
+    notes += noted(told)
     due = [one for one in download.lines if one["chapter"] in download.course.lateness.deadlines]
     if unknown := sum(one["result"].startswith(USED) and not one["submitted"] for one in due):
         times = f"submission times of {plural(unknown, 'file')} are unknown"

@@ -54,10 +54,10 @@ def export(
     people.update(roster)
     if has_people and roster.rows:
         people.save()
-    own, only = people.in_section(section), course.chapter(chapter).name if chapter else ""
+    asked, only = people.in_section(section), course.chapter(chapter).name if chapter else ""
 
     def is_asked(student: str, chapter: str) -> bool:
-        return (not own or student in own) and only in ("", chapter)
+        return (not asked or student in asked) and only in ("", chapter)
 
     rows = [row for row in rows if is_asked(row["student"], row["chapter"])]
     if not rows:
@@ -71,24 +71,18 @@ def export(
     known = {escaped(person["student"]): person for person in people.rows}
     if known and form in ADDRESSED:
         students = {row["student"] for row in rows}
-        strangers = {f"not in {PEOPLE}": students - known.keys()}
-        if form != "pages":
-            listed = {escaped(row.person["student"]) for row in roster.rows}
-            strangers["not on the roster"] = students & known.keys() - listed
+        listed = {row.student for row in roster.rows} if form != "pages" else students
+        for where, those in ((f"in {PEOPLE}", known.keys()), ("on the roster", listed)):
+            if who := students - those:
+                notes.append(f"not {where}, so not in the file: {named(sorted(who))}")
+            students &= those
         rows = [row for row in rows if row["student"] in known]
-        notes += [
-            f"{where}, so not in the file: {named(sorted(who))}"
-            for where, who in strangers.items()
-            if who
-        ]
     folder = out / EXPORT / (safe(section) if section else "")
     folder.mkdir(parents=True, exist_ok=True)
     chapters = [one for one in course.chapters if one.name in there]
-    graded = people_of(rows, sum(one.points for one in chapters))
-    terms = {} if only else terms_of(rows, course)
+    own = people_of(rows, sum(one.points for one in chapters))
     what = Export(
-        *(folder, course, rows, known, roster, chapters, graded, terms),
-        *(only, overwrite, column, lessons, notes),
+        folder, course, rows, known, roster, chapters, own, only, overwrite, column, lessons, notes
     )
     return WRITERS[form](what), list(dict.fromkeys(notes))
 
@@ -212,9 +206,10 @@ def term_table(what: Export) -> Table:
 
     There is only a header without a grading scheme, and for an export of one chapter.
     """
-    chapters = list(dict.fromkeys(name for term in what.terms.values() for name in term.shares))
+    terms = {} if what.only else terms_of(what.rows, what.course)
+    chapters = list(dict.fromkeys(name for term in terms.values() for name in term.shares))
     lines: Table = [["student", *chapters, "dropped", "total", "passed"]]
-    for student, term in what.terms.items():
+    for student, term in terms.items():
         shares = [term.shares.get(chapter, "") for chapter in chapters]
         passed = {True: "yes", False: "no", None: ""}[term.passed]
         lines.append([student, *shares, ", ".join(term.dropped), term.total, passed])
@@ -230,12 +225,12 @@ def learners_pages(what: Export) -> list[Path]:
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
-    paths = []
+    paths, terms = [], {} if what.only else terms_of(what.rows, what.course)
     for student, person in what.people.items():
         name = safe(student).encode("utf-8", "replace").decode()
         wishes = chain([name], (f"{name}-{number}" for number in count(2)))
         path = next(p for one in wishes if not (p := folder / f"{one}.html").exists())
-        paths += write(path, page_of(what, person, what.terms.get(student)))
+        paths += write(path, page_of(what, person, terms.get(student)))
     return paths
 
 
@@ -263,7 +258,7 @@ def moodle_feedback(what: Export) -> list[Path]:
     path = what.folder / f"moodle-feedback-{chapter.name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for row in what.roster.rows:
-            student, number = escaped(row.person["student"]), row.number
+            student, number = row.student, row.number
             if student in what.people and number:
                 name = safe(row.person["name"] or student).replace("_", " ")
                 page = page_of(what, what.people[student])

@@ -15,12 +15,11 @@ from pathlib import Path
 
 from ..course import Chapter, Course, CourseError
 from ..folders import write_file
-from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
 from .downloads import brief
 from .people import IDENTIFIER, IDENTIFYING, NO, Roster, english
 from .report.page import Person
-from .rules import Term, is_changed, late, points_steps, total
+from .rules import is_changed, late, points_steps, total
 
 MOST_TOLD = 10
 EXPORT = "export"  # the folder in OUT
@@ -39,11 +38,10 @@ class Export:
 
     folder: for exported files. rows: those that count. known: the people of people.csv by the name
     that rows have; without the file, each folder is a learner. roster: may be empty. chapters:
-    those with rows. people: the learners with rows. terms: their grades for the term, if all
-    chapters are exported. only: the asked chapter; "" for all of them. overwrite: replace typed
-    cells, and let many grades fall. column: the column of Canvas' gradebook to fill, if its name is
-    not the chapter's title. lessons: the address of the lessons, for links on learners' pages.
-    notes: sentences for the instructor.
+    those with rows. people: the learners with rows. only: the asked chapter; "" for all of them.
+    overwrite: replace typed cells, and let many grades fall. column: the column of Canvas'
+    gradebook to fill, if its name is not the chapter's title. lessons: the address of the lessons,
+    for links on learners' pages. notes: sentences for the instructor.
     """
 
     folder: Path
@@ -53,7 +51,6 @@ class Export:
     roster: Roster
     chapters: list[Chapter]
     people: dict[str, Person]
-    terms: dict[str, Term]
     only: str
     overwrite: bool
     column: str
@@ -193,7 +190,7 @@ def moodle_csv(what: Export) -> list[Path]:
     lines: dict[str, list[str]] = {}
     new: dict[str, New] = {}
     for row in roster.rows:
-        student = escaped(row.person["student"])
+        student = row.student
         lines[student] = [cell_at(row.raw, at) for at in range(len(roster.header))]
         if student in people and row.cells.get("grade can be changed", "").casefold() in NO:
             what.notes.append(f"Moodle does not allow to change the grade of {student}; it stays")
@@ -253,7 +250,7 @@ def canvas_csv(what: Export) -> list[Path]:
     if "id" not in roster.columns or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
     people = what.people
-    rows = {escaped(row.person["student"]): row.raw for row in roster.rows}
+    rows = {row.student: row.raw for row in roster.rows}
     if what.folder.name != EXPORT:  # a section's
         rows = {student: raw for student, raw in rows.items() if student in people}
     at = [n for n, column in enumerate(roster.columns) if column in CANVAS]

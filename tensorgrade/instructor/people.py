@@ -98,6 +98,11 @@ class Row:
     person: Person = field(default_factory=dict)
 
     @property
+    def student(self) -> str:
+        """The name of the person as in rows of results."""
+        return escaped(self.person["student"])
+
+    @property
     def number(self) -> str:
         """The number of a participant of Moodle, in any language; "" if there is none."""
         found = NUMBERED.fullmatch(self.cells.get(IDENTIFIER, ""))

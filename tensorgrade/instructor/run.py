@@ -23,7 +23,7 @@ from ..exchange.text import printable, short
 from ..lateness import BEST
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
-from ..sources.finding import EXPECTED, REPLACED, About, find_submissions, named
+from ..sources.finding import EXPECTED, REPLACED, About, find_submissions, noted
 from ..sources.submitted_files import NOTHING, SubmittedFiles, submission_of
 from ..views.words import plural
 from . import rules
@@ -88,10 +88,8 @@ def grade_class(
     dues = course.lateness.deadlines
     undated = {o.student for o in found if o.chapter in dues and not (o.missing or o.submitted)}
     how = "to set one, write timestamp.txt in the chapter's folder"
-    notes += noted(
-        ("not in this run, so earlier results are kept", {who for who, _ in others}),
-        (f"unknown times, which count as on time; {how}", undated),
-    )
+    told = {"not in this run, so earlier results are kept": {who for who, _ in others}}
+    notes += noted(told | {f"unknown times, which count as on time; {how}": undated})
     print_notes(console, notes)
     known = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
     say(console, f"{plural(len(found), 'submission')}{known}")
@@ -122,20 +120,13 @@ def last_notes(
         if row["graders"] != graders.get(row["chapter"]) and rules.key(row)[:2] not in left
     }
     judged = "count as earlier graders have judged them"
-    strange = "names learners without results"
-    return noted(
-        (f"files that are no longer in SUBMITTED {judged}", outdated),
-        (
-            f"{rules.EXTENSIONS} {strange}",
-            {student for student, _ in decided.extensions} - students,
-        ),
-        (f"{rules.OVERRIDES} {strange}", {student for student, *_ in decided.overrides} - students),
-    )
-
-
-def noted(*about: tuple[str, set[str]]) -> list[str]:
-    """Return each note that is about somebody, with the names."""
-    return [f"{note}: {named(sorted(names))}" for note, names in about if names]
+    told = {f"files that are no longer in SUBMITTED {judged}": outdated}
+    for file, about in (
+        (rules.EXTENSIONS, decided.extensions),
+        (rules.OVERRIDES, decided.overrides),
+    ):
+        told[f"{file} names learners without results"] = {who for who, *_ in about} - students
+    return noted(told)
 
 
 def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles], list[str]]:

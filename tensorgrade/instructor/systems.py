@@ -17,7 +17,6 @@ import yaml
 from ..course import CourseError
 from ..lateness import read_time, written, zone_named
 from ..sources.candidates import File, NotRead, shown
-from ..sources.submitted_files import escaped
 from .downloads import Download, commit_dates, letters
 from .people import IDENTIFIER, WORDS, People, Person, Row, called
 
@@ -163,7 +162,7 @@ def extensions_in(download: Download) -> dict[str, str]:
     found = {}
     for row, due in zip(download.roster.rows, dues, strict=True):
         if own := max(date_in(download, row, STATUS), due if due > usual else ""):
-            found[escaped(row.person["student"])] = own
+            found[row.student] = own
     return found
 
 

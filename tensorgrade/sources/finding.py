@@ -245,6 +245,11 @@ def notes_on(
     return notes + ([f"left out, because of no chapter: {named(stray)}"] if stray else [])
 
 
+def noted(told: Mapping[str, Collection[str]]) -> list[str]:
+    """Return each note that is about somebody, with the names."""
+    return [f"{note}: {named(sorted(names))}" for note, names in told.items() if names]
+
+
 def named(students: list[str]) -> str:
     """Return the first few names, and the number of remaining ones."""
     more = f" and {len(students) - MOST_NAMED} more" if len(students) > MOST_NAMED else ""
