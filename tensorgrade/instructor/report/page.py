@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -157,19 +157,14 @@ def people_of(rows: list[dict], most: float) -> dict[str, Person]:
     return people
 
 
-def submissions_in(rows: Iterable[dict]) -> int:
-    """Return the number of submissions that have these rows."""
-    return len(rules.grouped(rows, "student", "chapter"))
-
-
 def class_view(course: Course, rows: list[dict]) -> dict:
     """Return the data for the template."""
     submitted = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
     most = sum(chapter.points for chapter in submitted)
     people = people_of(rows, most)
     shares = [person.share for person in people.values()]
-    without_file = [row for row in rows if row.get("message_id") == NO_FILE]
-    there = [row for row in rows if row.get("message_id") not in (NO_FILE, NOTHING_SUBMITTED)]
+    first = {rules.key(row)[:2]: row for row in rows}.values()  # a row of each submission
+    kinds = Counter(row.get("message_id") for row in first)
     # The last one includes 100 %.
     counts = Counter(min(int(share * BINS + 1e-9), BINS - 1) for share in shares)
     alike = rules.grouped((row for row in rows if row.get("group")), "group").values()
@@ -182,10 +177,10 @@ def class_view(course: Course, rows: list[dict]) -> dict:
         "course": course,
         "people": people,
         "most": most,
-        "submissions": submissions_in(there),
-        "missing": submissions_in(filter(is_missing, rows)),
-        "without_file": submissions_in(without_file),
-        "late": submissions_in(row for row in rows if row.get("late_seconds")),
+        "submissions": len(first) - kinds[NO_FILE] - kinds[NOTHING_SUBMITTED],
+        "missing": kinds[NOTHING_SUBMITTED],
+        "without_file": kinds[NO_FILE],
+        "late": sum(bool(row.get("late_seconds")) for row in first),
         "median": median(shares) if shares else 0.0,
         "bins": [counts[number] for number in range(BINS)],
         "chapters": [chapter_view(chapter, rows, len(people)) for chapter in submitted],
@@ -194,7 +189,7 @@ def class_view(course: Course, rows: list[dict]) -> dict:
         "needs_help": NEEDS_HELP,
         "most_helped": ENOUGH_HELP,
         "trouble": troubled,
-        "troubled": submissions_in(filter(rules.in_trouble, rows)),
+        "troubled": len({rules.key(row)[:2] for row in filter(rules.in_trouble, rows)}),
         "groups": sorted(alike, key=lambda own: (-len(own), own[0]["exercise"]))[:MOST_GROUPS],
         "by_hand": [row for row in rows if row.get("override")],
         "isolations": sorted(Counter(row["isolation"] for row in rows).items()),
@@ -214,14 +209,15 @@ def chapter_view(chapter: Chapter, rows: list[dict], learners: int) -> dict:
         never = learners - begun
         counts.append({"name": name, "passed": passed, "tried": begun - passed, "never": never})
     asked = [row for row in own if row["max_points"]]  # not excused
-    missing = submissions_in(filter(is_missing, asked))
+    first = {row["student"]: row for row in asked}.values()  # a row of each submission
+    missing = sum(map(is_missing, first))
     return {
         "title": chapter.title,
         "counts": counts,
         "share": rules.total(asked) / (rules.total(asked, "max_points") or 1),
-        "submitted": submissions_in(asked) - missing,
+        "submitted": len(first) - missing,
         "missing": missing,
-        "late": submissions_in(row for row in asked if row.get("late_seconds")),
+        "late": sum(bool(row.get("late_seconds")) for row in first),
     }
 
 
