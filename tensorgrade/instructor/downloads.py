@@ -18,7 +18,7 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..exchange.text import short
 from ..folders import LEFT_BEHIND
-from ..sources.candidates import NO_ARCHIVE, File, entries_of, read_bytes, shown
+from ..sources.candidates import NO_ARCHIVE, File, read_bytes, read_entry, shown
 from ..sources.finding import About
 from ..views.words import plural
 from .people import People, Person, Roster
@@ -124,7 +124,9 @@ def files_in(source: Path) -> list[File]:
                     name = path.relative_to(source).as_posix()
                     found.append(File(name, partial(read_bytes, path)))
         else:
-            found += entries_of(zipfile.ZipFile(source))
+            archive = zipfile.ZipFile(source)
+            entries = [info for info in archive.infolist() if not info.is_dir()]
+            found += [File(one.filename, partial(read_entry, archive, one)) for one in entries]
     except NO_ARCHIVE as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CourseError(f"{source} is neither a folder nor a zip: {why}") from None

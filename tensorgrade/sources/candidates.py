@@ -146,19 +146,13 @@ def add_zip(found: Found, file: File, chapters: Collection[str], limits: Limits)
     except (NotRead, *NO_ARCHIVE):
         found.unopened.append(file.shown)
         return
-    for entry in entries_of(archive):
-        inside = replace(file, path=f"{file.path}/{entry.path}", read=entry.read)
+    for info in archive.infolist():
+        path, read = f"{file.path}/{info.filename}", partial(read_entry, archive, info)
+        inside = replace(file, path=path, read=read)
         if inside.name.lower().endswith((".zip", *ARCHIVES)):
             found.unopened.append(short(inside.shown, LONGEST_SHOWN))
-        elif all(map(is_visible, entry.path.split("/"))):
+        elif all(map(is_visible, info.filename.split("/"))):
             found.candidates += filter(None, [meaning(inside, chapters)])
-
-
-def entries_of(archive: zipfile.ZipFile) -> Iterator[File]:
-    """Yield the files of a zip, and links."""
-    for info in archive.infolist():
-        if not info.is_dir():
-            yield File(info.filename, partial(read_entry, archive, info))
 
 
 def meaning(file: File, chapters: Collection[str]) -> File | None:
