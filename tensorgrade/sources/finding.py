@@ -233,16 +233,15 @@ def notes_on(
     learners: list[Learner], outside: list[str], submissions: list[SubmittedFiles]
 ) -> list[str]:
     """Return notes on submissions that are missing, unopened or stray."""
-    notes = []
     unknown = {learner.name for learner in learners if learner.found.unopened}
-    for chapter in sorted({one.chapter for one in submissions}):
-        own = [one for one in submissions if one.chapter == chapter and one.missing]
-        if absent := [one.student for one in own if one.student not in unknown]:
-            notes.append(f"no submission for {chapter} by {named(absent)}")
-    if archives := [f"{one.name}/{where}" for one in learners for where in one.found.unopened]:
-        notes.append(f"archives that are not opened: {named(archives)}")
+    missing = [one for one in submissions if one.missing and one.student not in unknown]
+    told: dict[str, list[str]] = defaultdict(list)
+    for one in sorted(missing, key=lambda one: one.chapter):
+        told[f"no submission for {one.chapter}"].append(one.student)
+    archives = [f"{one.name}/{where}" for one in learners for where in one.found.unopened]
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
-    return notes + ([f"left out, because of no chapter: {named(stray)}"] if stray else [])
+    more = {"archives that are not opened": archives, "left out, because of no chapter": stray}
+    return noted(told | more)
 
 
 def noted(told: Mapping[str, Collection[str]]) -> list[str]:
