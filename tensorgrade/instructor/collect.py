@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..course import Course, CourseError
+from ..exchange.text import joined
 from ..folders import write_file
 from ..lateness import in_zone, is_zone, read_time
 from ..sources.candidates import CODE, File, Found, NotRead, are_tied, candidates_in, only_code
@@ -233,9 +234,10 @@ def write_chapter(
     if done == OLDER:
         download.notes.append(f"{brief(str(folder), 150)} is newer, and stays")
     for one, _ in chosen.values():
-        more = (f"of the group {one.team}" if one.team else "", "late, says Canvas" * one.late)
-        told = done if done == OLDER else result or done
-        download.tell(one, "; ".join(filter(None, (told, *more))), student, chapter)
+        team = f"of the group {one.team}" if one.team else ""
+        late = "late, says Canvas" if one.late else ""
+        told = joined(done if done == OLDER else result or done, team, late)
+        download.tell(one, told, student, chapter)
 
 
 def store(
