@@ -47,9 +47,6 @@ def grade(
     roster: Annotated[
         Path | None, typer.Option(help="The class list as CSV; everyone on it gets results.")
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Require exact file names and locations.")
-    ] = False,
     chapter: Annotated[
         list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
     ] = None,
@@ -59,11 +56,11 @@ def grade(
     from rich.console import Console
 
     from ..attempts.setup import Setup
-    from ..instructor.class_terminal import graders_failed, print_class, print_notes, say
     from ..instructor.grader import NOTHING_PASSES
     from ..instructor.people import class_of
     from ..instructor.report.page import write_report
-    from ..instructor.run import Run, grade_class
+    from ..instructor.rules import graders_failed
+    from ..instructor.run import Run, grade_class, print_class, print_notes, say
     from ..project import find_project
     from ..sources.finding import named
 
@@ -75,8 +72,7 @@ def grade(
         scheduler,
         learners=frozenset(student or own),
         again=bool(student),
-        rescue=not strict,
-        roster=people.students,
+        roster=tuple(person["student"] for person in people.rows),
         chapters=tuple(chapter or ()),
     )
     os.umask(0o077)  # results are for their owner only
@@ -140,10 +136,9 @@ def collect(
     """Sort a course system's download into SUBMITTED."""
     from rich.console import Console
 
+    from ..instructor.collect import SAME, USED, copy_of, table
     from ..instructor.collect import collect as sort_download
-    from ..instructor.people import read_people
-    from ..instructor.roster import read_roster
-    from ..instructor.submitted_folder import copy_of, table
+    from ..instructor.people import read_people, read_roster
     from ..project import find_project
     from ..views.words import plural
 
@@ -158,7 +153,8 @@ def collect(
     for note in found.told():
         console.print(f"note: {printable(note, len(note))}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
-    count, same = plural(found.written, "submission"), found.unchanged
+    results = [result for result, _ in found.done.values()]
+    count, same = plural(results.count(USED), "submission"), results.count(SAME)
     unchanged = f", {same} as before" if same else ""
     console.print(f"{count} {done} to {submitted}{unchanged}", markup=False, soft_wrap=True)
     if found.lost:
@@ -198,7 +194,7 @@ def export(
 ) -> None:
     """Export points for course systems, or a page for each learner."""
     from ..instructor.exporting import export as write_export
-    from ..instructor.roster import read_roster
+    from ..instructor.people import read_roster
     from ..project import find_project
 
     course, listed = find_project().course, read_roster(roster)
@@ -297,11 +293,11 @@ def explain(
 
     from ..attempts.setup import Setup
     from ..built import refuse_unbuilt
+    from ..instructor.collect import where_files_went
     from ..instructor.explain import explain as gather
     from ..instructor.explain import for_learner, print_explanation
     from ..instructor.exporting import not_released
     from ..instructor.grader import Grader
-    from ..instructor.submitted_folder import where_files_went
     from ..lateness import is_released
     from ..project import find_project
 

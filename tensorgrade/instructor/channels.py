@@ -1,29 +1,51 @@
 """`tensorgrade channel`: pack the files with which a course system grades a chapter on its own.
 
 Gradescope and PrairieLearn hide these files from learners, so they get the hidden graders (without
-the course's seed).
+the course's seed). A package's script runs `python -m tensorgrade.instructor.channels SYSTEM
+CHAPTER FOLDER` in the folder that holds the graders: it grades one submission, and reports in the
+system's format. If grading fails, no result is written, so that the system shows the failure.
 """
 
 import json
+import os
+import sys
+import time
 import uuid
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
+from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from ..attempts.setup import Setup
+from ..attempts.verdict import Status
 from ..built import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
 from ..exchange.stored import refuse_missing, stored_path, without_part
 from ..exchange.stored_key import SUFFIX
-from ..folders import ENGINE, engine_files, files_below
+from ..folders import ENGINE, engine_files, files_below, write_file
+from ..lateness import BEST, Lateness, in_zone, is_released, read_time, written
 from ..project import Project
+from ..sources.candidates import candidates_in, only_code
+from ..sources.candidates import files_below as learners_files
+from ..sources.submitted_files import SubmittedFiles, submission_of
 from .dependencies import graders_files, parcel_of
+from .grader import Grader
+from .rules import total
 
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal packages have equal bytes
 RUN = 0o755 << 16
 NEEDED = "torch msgspec numpy pytest pytest-timeout safetensors rich typer".split()
 DATES = "graders/lateness.json"  # deadlines and penalties, which `course.json` does not hold
+LEARNER = "learner"
+HIDDEN_RUN = "hidden_tests"  # marks, in a record, that the hidden tests graded the submission
+OVER_LIMIT = (
+    "The hidden tests grade {} submissions a day, and today's are used up. This file went through "
+    "the public checks only. Your score is still that of your last graded file, {} points. To have "
+    "this file graded, submit it again tomorrow."
+)
 Files = dict[str, bytes]
 
 
@@ -46,7 +68,7 @@ def write_channel(system: str, project: Project, chapter: str, out: Path) -> int
     return len(files)
 
 
-def gradescope(project: Project, chapter: Chapter) -> Files:
+def files_for_gradescope(project: Project, chapter: Chapter) -> Files:
     """Return `autograder.zip`: `setup.sh`, `run_autograder` and the hidden graders.
 
     If the course limits the graded submissions a day, the public checks are included: later
@@ -65,7 +87,7 @@ def gradescope(project: Project, chapter: Chapter) -> Files:
     return own | hidden(project, chapter) | engine()
 
 
-def prairielearn(project: Project, chapter: Chapter) -> Files:
+def files_for_prairielearn(project: Project, chapter: Chapter) -> Files:
     """Return a question's folder (`info.json`, `question.html`, `tests/`) and an image to build."""
     folder = f"questions/{chapter.name}"
     name = f"{project.course.name}-grader"
@@ -94,8 +116,8 @@ def prairielearn(project: Project, chapter: Chapter) -> Files:
 
 
 PARCELS: dict[str, Callable[[Project, Chapter], Files]] = {
-    "gradescope": gradescope,
-    "prairielearn": prairielearn,
+    "gradescope": files_for_gradescope,
+    "prairielearn": files_for_prairielearn,
 }
 
 
@@ -132,3 +154,173 @@ def requirements(course: Course) -> bytes:
         except PackageNotFoundError:
             raise CourseError(f"{name} is not installed here; grading needs it") from None
     return ("\n".join(lines) + "\n").encode()
+
+
+# --- in a course system's container ---------------------------------------------------------------
+
+
+def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
+    """Return the submission in a folder: the chapter's file, or else the only code file."""
+    files = list(learners_files(folder))
+    found = candidates_in(files, [chapter], course.limits)
+    found.candidates = found.candidates or only_code(files, chapter)
+    read, _ = submission_of(LEARNER, chapter, found, course.limits)
+    why = f"There is no file {chapter}.py."
+    return read or SubmittedFiles(LEARNER, chapter, reason=why, missing=True)
+
+
+def rows_on(folder: Path, chapter: str, tests: Path) -> list[dict]:
+    """Return the rows of the submission in a folder. Raises CourseError if it cannot be graded.
+
+    tests: the folder of the hidden graders, or of the public checks.
+    """
+    with closing(Grader(Setup(tests, private=(folder,)))) as grader:
+        grader.start()
+        submitted_files = submission_in(folder, chapter, grader.maker.course)
+        return [verdict.row() for verdict in grader.grade(submitted_files)]
+
+
+def gradescope(chapter: str, base: Path, graders: Path, lateness: Lateness) -> dict:
+    """Grade `submission/` with `submission_metadata.json`, and return Gradescope's record."""
+    started, told = time.monotonic(), read_json(base / "submission_metadata.json")
+    is_over = is_over_limit(told, lateness)
+    tests = graders.parent / "exercises" if is_over else graders
+    rows = rows_on(base / "submission", chapter, tests)
+    results = (public_results if is_over else results_of)(rows, told, lateness)
+    return results | {"execution_time": round(time.monotonic() - started, 3)}
+
+
+def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
+    """Return Gradescope's record, with a test for each exercise.
+
+    told: the content of `submission_metadata.json`. Its due date counts if the course has none. Its
+    extension for this learner always counts.
+    """
+    due = extended(lateness.deadlines.get(rows[0]["chapter"]), told)
+    at = written(read_time(told["created_at"])) if told.get("created_at") else None
+    dated = [lateness.applied(row, at, due) for row in rows]
+    score, lost = total(dated), total(dated, "penalty")
+    output = []
+    if lost:
+        output = [f"{lost:g} points less: {dated[0]['late_seconds'] / 3600:.1f} hours late."]
+    before = told.get("previous_submissions") or []
+    best = max((float(one.get("score") or 0) for one in before), default=0)
+    if lateness.attempts == BEST and best > score:
+        output.append(f"Your best attempt so far counts: {best:g} points.")
+        score = best
+    return record(score, " ".join(output), dated, lateness) | {"extra_data": {HIDDEN_RUN: True}}
+
+
+def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
+    """Return Gradescope's record for a submission beyond the limit: the public checks' messages.
+
+    The score is that of the latest file that the hidden tests graded.
+    """
+    score = float(hidden_runs(told)[-1].get("score") or 0)
+    output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
+    return record(score, output, rows, lateness)
+
+
+def record(score: float, output: str, rows: list[dict], lateness: Lateness) -> dict:
+    """Return Gradescope's record, in which text of a learner is escaped.
+
+    Before feedback is released, learners see no test. A hidden one would hide the total too.
+    """
+    released = is_released(lateness)
+    tests = []
+    for row in rows:
+        names = escape(", ".join(row["mistakes"]))
+        recognized = f"<p>Recognized: {names}</p>" if names else ""
+        test = {
+            "name": row["exercise"],
+            "score": row["points"],
+            "max_score": row["max_points"],
+            "status": "passed" if row["status"] == Status.PASSED else "failed",
+            "output": f"<p>{escape(row['message'])}</p>{recognized}",
+            "output_format": "html",
+            "visibility": "visible" if released else "after_published",
+        }
+        tests.append(test)
+    output = output if released else received(rows, lateness)
+    seen = {"visibility": "visible", "stdout_visibility": "hidden"}
+    return {"score": score, "output": output, "tests": tests} | seen
+
+
+def hidden_runs(told: dict) -> list[dict]:
+    """Return the earlier submissions that were graded with the hidden tests, the latest last."""
+    ran = [
+        one
+        for one in told.get("previous_submissions") or []
+        if ((one.get("results") or {}).get("extra_data") or {}).get(HIDDEN_RUN)
+    ]
+    return sorted(ran, key=lambda one: read_time(one["submission_time"]))
+
+
+def is_over_limit(told: dict, lateness: Lateness) -> bool:
+    """Return True if the hidden tests have run as often today as the course allows.
+
+    A day begins at midnight in the course's time zone.
+    """
+    if not lateness.hidden_runs_a_day or not told.get("created_at"):
+        return False
+    times = [told["created_at"], *(one["submission_time"] for one in hidden_runs(told))]
+    today, *days = [in_zone(time, lateness.zone or "UTC")[:10] for time in times]
+    return days.count(today) >= lateness.hidden_runs_a_day
+
+
+def extended(due: str | None, told: dict) -> str | None:
+    """Return the due date of a submission: the course's or Gradescope's, later if extended."""
+    of_class = (told.get("assignment") or {}).get("due_date")
+    own = [(user.get("assignment") or {}).get("due_date") for user in told.get("users") or []]
+    later = [d for d in own if d and of_class and read_time(d) > read_time(of_class)]
+    return max([*later, *filter(None, [due or of_class])], key=read_time, default=None)
+
+
+def received(rows: list[dict], lateness: Lateness) -> str:
+    """Return the text for a learner before feedback is released."""
+    state = "Your file can be loaded."
+    if all(row["status"] == Status.ERROR for row in rows):
+        state = f"Your file could not be loaded: {rows[0]['message']}"
+    follow = f"Points and feedback will be available from {lateness.feedback_from}."
+    return f"Your submission was received. {state} {follow}"
+
+
+def prairielearn(chapter: str, base: Path, graders: Path, lateness: Lateness) -> dict:
+    """Grade `student/`, and return PrairieLearn's record: a score from 0 to 1, and tests."""
+    rows = rows_on(base / "student", chapter, graders)
+    points, most = total(rows), total(rows, "max_points")
+    results: dict = {"gradable": True, "score": round(points / most, 6) if most else 0.0}
+    if not is_released(lateness):
+        return results | {"tests": [], "message": received(rows, lateness)}
+    tests = [
+        {name: row[name] for name in ("points", "max_points", "message")}
+        | {"name": row["exercise"], "output": ", ".join(row["mistakes"])}
+        for row in rows
+    ]
+    return results | {"tests": tests}
+
+
+def read_json(path: Path) -> dict:
+    """Return the object in a JSON file; {} if the file is missing."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def main(system: str, chapter: str, folder: str) -> None:
+    """Grade a submission. If that is impossible, print one sentence and exit with code 2."""
+    base, graders = Path(folder), Path("graders").resolve()
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # learner code may run as `nobody` here
+        own = (base / name for name in ("submission", "student", "data", "results"))
+        for private in filter(Path.is_dir, (graders, *own)):
+            private.chmod(0o700)
+    grade = {"gradescope": gradescope, "prairielearn": prairielearn}[system]
+    try:
+        results = grade(chapter, base, graders, Lateness(**read_json(graders.parent / DATES)))
+    except CourseError as error:
+        print(f"tensorgrade: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    (base / "results").mkdir(parents=True, exist_ok=True)
+    write_file(base / "results" / "results.json", (json.dumps(results, indent=1) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -2,40 +2,44 @@
 
 systems.py says whose a file is and when it was submitted, sources/candidates.py which one counts.
 Every file of the download has a line in `collected.csv`. One learner's file never affects others.
+A learner's folder of a chapter is written as a whole, and never through a link.
 """
 
+import os
+import shutil
+import tempfile
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
+from rich.table import Table
+from rich.text import Text
+
 from ..course import Course, CourseError
-from ..lateness import is_zone, read_time
+from ..exchange.text import joined
+from ..folders import write_file
+from ..lateness import in_zone, is_zone, read_time
 from ..sources.candidates import CODE, File, Found, NotRead, are_tied, candidates_in, only_code
-from ..sources.finding import TEAMS, named
-from ..sources.submitted_files import escaped
+from ..sources.finding import PEOPLE, REPLACED, TEAMS, named, noted
+from ..sources.submitted_files import STAMP, escaped, submission_time
 from ..views.csv_cells import read_table, write_table
 from ..views.words import plural
-from .decisions import EXTENSION_COLUMNS, EXTENSIONS, TEAM_COLUMNS, read_teams
-from .downloads import Download, files_in, letters
-from .people import People, safe
-from .roster import Person, Roster
-from .submitted_folder import (
-    OLDER,
-    SAME,
-    USED,
-    NotWritten,
-    add_lines,
-    brief,
-    collected_lines,
-    store,
-)
+from .downloads import LINES, Download, brief, files_in, letters
+from .people import People, Person, Roster, safe
+from .rules import EXTENSION_COLUMNS, EXTENSIONS, TEAM_COLUMNS, read_teams
 from .systems import SYSTEMS, extensions_in
 
+COLLECTED = "collected.csv"
+USED = "used"
+SAME, OLDER = f"{USED}, as before", "older than the file in SUBMITTED, which stays"
 KEPT = "kept, but it does not name a chapter"
 MOST_KEPT = 20  # files of a learner that do not name a chapter
 LARGEST = 16 << 20  # bytes of one file
 NO_CHAPTER = "left out: it does not name a chapter"
 Chosen = dict[str, tuple[File, bytes]]  # by the name in SUBMITTED
+Line = dict[str, str]  # of a table, by column
 
 
 def collect(
@@ -59,8 +63,7 @@ def collect(
         raise CourseError(f"--from must be one of {', '.join(SYSTEMS)}, not {system}")
     if zone and not is_zone(zone):
         raise CourseError(f"--zone: there is no time zone {zone}")
-    only = course.chapter(chapter).name if chapter else ""
-    before = len(people.rows)
+    only, before = course.chapter(chapter).name if chapter else "", len(people.rows)
     people.update(roster)
     teams, zone = teams_in(submitted, course, people, only), zone or course.lateness.zone
     download = Download(
@@ -74,7 +77,8 @@ def collect(
     wanted, extended = people.in_section(section), extensions_in(download)
     submitted.mkdir(parents=True, exist_ok=True)
     people.save()
-    for line in collected_lines(submitted):
+    earlier = [line for _, line in read_table(submitted / COLLECTED, LINES)]
+    for line in earlier:
         if line["result"].startswith(USED) and line["submission"].isdecimal():
             download.turns[line["student"], line["chapter"]] = int(line["submission"])
     own: dict[str, list[File]] = defaultdict(list)
@@ -91,7 +95,8 @@ def collect(
     if system in ("moodle", "gradescope"):  # which say who is in a group
         replace_teams(download)
     replace_extensions(download, extended)
-    add_lines(submitted, download.lines)
+    every = {tuple(o[name] for name in LINES[:4]): o for o in (*earlier, *download.lines)}
+    write_table(submitted / COLLECTED, LINES, every.values())
     return download
 
 
@@ -124,22 +129,23 @@ def sort_learner(download: Download, student: str, files: list[File], in_clone: 
     found = candidates_in(files, names, download.course.limits)
     if only and not found.of(only):
         found.candidates += only_code(found.others, only)
-    chosen = {name: choose(download, student, name, found) for name in ([only] if only else names)}
-    for name, versions in chosen.items():
-        write_chapter(download, student, name, versions)
-    counts = any(chosen.values())
+    counts = False
+    for name in [only] if only else names:
+        if versions := choose(download, student, name, found):
+            counts = True
+            write_chapter(download, student, name, versions)
+    counted = {one.above + one.path for one in found.candidates}
+    rest = [file for file in found.others if file.above + file.path not in counted]
     for one in found.candidates:
         if only and one.chapter != only:
             why = f"it belongs to {one.chapter} by its name, and not to {only}"
             leave_out = download.tell if counts or in_clone else download.lose
             leave_out(one, why, student)
-    counted = {one.above + one.path for one in found.candidates}
-    rest = [file for file in found.others if file.above + file.path not in counted]
     for file in rest:
         if file.name.lower().endswith(".zip") and file.shown in found.unopened:
             download.lose(file, "the zip is damaged, or too large", student)
-    for file in rest if counts else []:
-        download.tell(file, NO_CHAPTER, student)
+        if counts:
+            download.tell(file, NO_CHAPTER, student)
     if in_clone:
         rest = [file for file in rest if file.name.lower().endswith((".py", ".ipynb"))]
     return [] if counts else rest
@@ -179,37 +185,6 @@ def content_of(download: Download, file: File, student: str, chapter: str) -> by
         return None
 
 
-def write_chapter(
-    download: Download, student: str, chapter: str, chosen: Chosen, result: str = USED
-) -> None:
-    """Write a learner's folder of a chapter, unless it is empty or a newer one is there.
-
-    result: what becomes of files that are written.
-    """
-    if not chosen:
-        return
-    latest = max((one for one, _ in chosen.values()), key=lambda file: (file.time, file.turn))
-    folder, new = download.submitted / student / chapter, {n: c for n, (_, c) in chosen.items()}
-    is_older = download.turns.get((student, chapter), 0) > latest.turn > 0
-    try:
-        done = store(download.submitted, folder, new, latest.submitted, is_older)
-    except NotWritten as error:
-        for one, _ in chosen.values():
-            download.lose(one, f"{brief(str(folder), 150)} {error}", student, chapter)
-        return
-    if result == USED:
-        download.groups[escaped(student), chapter] = latest.team
-        download.written += done == USED
-        download.unchanged += done == SAME
-    if done == OLDER:
-        download.notes.append(f"{brief(str(folder), 150)} is newer, and stays")
-    for one, _ in chosen.values():
-        team = f"of the group {one.team}" if one.team else ""
-        more = (team, "late, says Canvas" if one.late else "")
-        told = done if result == USED or done == OLDER else result
-        download.tell(one, "; ".join(filter(None, (told, *more))), student, chapter)
-
-
 def keep_unnamed(download: Download, student: str, rest: list[File]) -> None:
     """Write the files of a learner of which none counts, so that rows of the chapter name them.
 
@@ -224,7 +199,8 @@ def keep_unnamed(download: Download, student: str, rest: list[File]) -> None:
             download.tell(file, NO_CHAPTER, student)
         elif (content := content_of(download, file, student, chapter)) is not None:
             kept[safe(file.name)] = file, content
-    write_chapter(download, student, chapter, kept, KEPT)
+    if kept:
+        write_chapter(download, student, chapter, kept, KEPT)
     advice = f"run again with `--chapter {chapter or 'CHAPTER'}`"
     if download.only:
         advice = "rename the file; of archives, only zips are opened"
@@ -233,7 +209,95 @@ def keep_unnamed(download: Download, student: str, rest: list[File]) -> None:
     download.notes.append(f"{told}; it will get 0 points. To change this, {advice}")
 
 
-# --- notes ---------------------------------------------------------------------------------------
+# --- a learner's folder --------------------------------------------------------------------------
+
+
+def write_chapter(
+    download: Download, student: str, chapter: str, chosen: Chosen, result: str = ""
+) -> None:
+    """Write a learner's folder of a chapter, unless a newer one is there.
+
+    result: what becomes of the files, if they do not count.
+    """
+    latest = max((one for one, _ in chosen.values()), key=lambda file: (file.time, file.turn))
+    folder, new = download.submitted / student / chapter, {n: c for n, (_, c) in chosen.items()}
+    is_older = download.turns.get((student, chapter), 0) > latest.turn > 0
+    try:
+        done = store(download.submitted, folder, new, latest.submitted, is_older)
+    except OSError as error:
+        for one, _ in chosen.values():
+            why = f"{brief(str(folder), 150)} cannot be written: {error.strerror}"
+            download.lose(one, why, student, chapter)
+        return
+    if not result:
+        download.done[escaped(student), chapter] = done, latest.team
+    if done == OLDER:
+        download.notes.append(f"{brief(str(folder), 150)} is newer, and stays")
+    for one, _ in chosen.values():
+        team = f"of the group {one.team}" if one.team else ""
+        late = "late, says Canvas" if one.late else ""
+        told = joined(done if done == OLDER else result or done, team, late)
+        download.tell(one, told, student, chapter)
+
+
+def store(
+    submitted: Path, folder: Path, new: dict[str, bytes], time: str, is_older: bool = False
+) -> str:
+    """Write a folder, unless it has the same files or newer ones; return USED, SAME or OLDER.
+
+    new: the files. time: when they were submitted; "" if unknown. The same files keep the first
+    time. is_older: what is there is newer although a time is unknown. An earlier folder is moved to
+    `.replaced`. Raises OSError.
+    """
+    if folder.is_symlink() or folder.parent.is_symlink():
+        raise OSError(0, "a link is in its path")
+    paths = [path for path in folder.iterdir() if path.name != STAMP] if folder.is_dir() else []
+    are_plain = {path: path.is_file() and not path.is_symlink() for path in paths}
+    there = {path.name: path.read_bytes() if plain else b"" for path, plain in are_plain.items()}
+    at, stamp = submission_time(folder), f"{time}\n".encode()
+    if new == there:
+        if time and (not at or time < at):
+            write_file(folder / STAMP, stamp)
+        return SAME
+    if at > time if at and time else is_older and folder.is_dir():
+        return OLDER
+    replace_folder(submitted, folder, new | ({STAMP: stamp} if time else {}))
+    return USED
+
+
+def replace_folder(submitted: Path, folder: Path, new: dict[str, bytes]) -> None:
+    """Write a folder as a whole, and move an earlier one to `.replaced`. Raises OSError."""
+    made = Path(tempfile.mkdtemp(prefix=".tmp-", dir=submitted))
+    try:
+        for name, content in new.items():
+            write_file(made / name, content)
+        folder.parent.mkdir(exist_ok=True)
+        made.chmod(folder.parent.stat().st_mode & 0o777)
+        if folder.exists():
+            own = submitted / REPLACED / folder.parent.name
+            own.mkdir(parents=True, exist_ok=True)
+            names = (own / f"{folder.name}-{number}" for number in count(1))
+            os.replace(folder, next(path for path in names if not path.exists()))
+        os.replace(made, folder)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def copy_of(submitted: Path) -> Iterator[Path]:
+    """Give a copy of SUBMITTED and people.csv, which is deleted afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, submitted.name)
+        if submitted.is_dir():
+            shutil.copytree(submitted, copy, symlinks=True)
+        people = submitted.absolute().parent / PEOPLE
+        if people.is_file():
+            shutil.copy(people, folder)
+        yield copy
+
+
+# --- notes and tables ----------------------------------------------------------------------------
 
 
 def add_notes(download: Download, before: int, own: set[str], section: Collection[str]) -> None:
@@ -241,18 +305,19 @@ def add_notes(download: Download, before: int, own: set[str], section: Collectio
 
     before: the number of people so far. own: people with a file. section: the only people.
     """
-    people, roster, notes = download.people, download.roster, download.notes
-    notes.append(f"people.csv: {before} as before, {len(people.rows) - before} new")
+    people, roster, notes = download.people.rows, download.roster, download.notes
+    notes.append(f"people.csv: {before} as before, {len(people) - before} new")
     if roster.staff:
         notes.append(f"left out: {plural(roster.staff, 'person')} of the staff in the roster")
     listed = {row.person["number"] for row in roster.rows}
-    new = {one["student"] for one in people.rows[before:] if one["number"] not in listed}
-    absent = {one for one in people.students if not section or escaped(one) in section} - own
+    new = {one["student"] for one in people[before:] if one["number"] not in listed}
+    students = {one["student"] for one in people}
+    absent = {one for one in students if not section or escaped(one) in section} - own
     told = {"not on the roster": new if listed else set()}
     for words, others in sorted(download.others.items()):
         told[words] = absent & {person["student"] for person in others}
     told["submitted nothing"] = absent.difference(*list(told.values())[1:])
-    notes += [f"{words}: {named(sorted(who))}" for words, who in told.items() if who]
+    notes += noted(told)
     due = [one for one in download.lines if one["chapter"] in download.course.lateness.deadlines]
     if unknown := sum(one["result"].startswith(USED) and not one["submitted"] for one in due):
         times = f"submission times of {plural(unknown, 'file')} are unknown"
@@ -260,21 +325,15 @@ def add_notes(download: Download, before: int, own: set[str], section: Collectio
         notes.append(f"{times}, so they count as on time; {advice}")
 
 
-# --- tables --------------------------------------------------------------------------------------
-
-
 def replace_teams(download: Download) -> None:
     """Write the download's groups into teams.csv, in place of these learners' earlier lines."""
-    path, groups = download.submitted / TEAMS, download.groups
-    lines = [line for _, line in read_table(path, TEAM_COLUMNS[:2])]
-    lines = [one for one in lines if (one["student"], one.get("chapter", "")) not in groups]
-    lines += [
-        {"student": student, "team": team, "chapter": chapter}
-        for (student, chapter), team in sorted(groups.items())
-        if team
-    ]
-    if lines or path.is_file():
-        write_table(path, TEAM_COLUMNS, lines)
+    done = sorted(download.done.items())
+    new = [{"student": s, "team": team, "chapter": c} for (s, c), (_, team) in done if team]
+
+    def is_earlier(line: Line) -> bool:
+        return (line["student"], line.get("chapter", "")) in download.done
+
+    replace_lines(download.submitted / TEAMS, TEAM_COLUMNS, is_earlier, new)
 
 
 def replace_extensions(download: Download, extended: dict[str, str]) -> None:
@@ -282,20 +341,50 @@ def replace_extensions(download: Download, extended: dict[str, str]) -> None:
 
     extended: by learner, in UTC.
     """
-    chapter, path = download.chapter, download.submitted / EXTENSIONS
+    chapter = download.chapter
     due = download.course.lateness.deadlines.get(chapter)
     if extended and not due:
         why = "extensions in the worksheet are not read: give --chapter, and set a deadline"
         download.notes.append(why)
         return
     later = {who: own for who, own in extended.items() if read_time(own) > read_time(due or own)}
-    lines = [one for _, one in read_table(path, EXTENSION_COLUMNS) if one["chapter"] != chapter]
-    lines += [
+    new = [
         {"student": who, "chapter": chapter, "due": own, "reason": "extension in Moodle"}
         for who, own in later.items()
     ]
-    if lines or path.is_file():
-        write_table(path, EXTENSION_COLUMNS, lines)
+    path = download.submitted / EXTENSIONS
+    replace_lines(path, EXTENSION_COLUMNS, lambda line: line["chapter"] == chapter, new)
     if later:
         told = f"extensions from the worksheet, now in {path.name}: {named(sorted(later))}"
         download.notes.append(told)
+
+
+def replace_lines(
+    path: Path, columns: tuple[str, ...], is_earlier: Callable[[Line], bool], new: list[Line]
+) -> None:
+    """Write new lines into a table in place of earlier ones. It needs the first two columns."""
+    lines = [line for _, line in read_table(path, columns[:2]) if not is_earlier(line)]
+    if lines + new or path.is_file():
+        write_table(path, columns, lines + new)
+
+
+def where_files_went(submitted: Path, student: str, chapter: str) -> list[str]:
+    """Return what became of a learner's files in all downloads, for a chapter or for none."""
+    return [
+        f"{line['download']}: {line['file']}: {line['result']}"
+        for _, line in read_table(submitted / COLLECTED, LINES)
+        if escaped(line["student"]) == student and line["chapter"] in ("", chapter)
+    ]
+
+
+def table(lines: list[Line], zone: str = "") -> Table:
+    """Return a table of the lines about files that count or are kept. zone: that of times."""
+    made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for title in ("learner", "file", "chapter", "submitted", ""):
+        made.add_column(title, overflow="fold")
+    for line in lines:
+        if line["student"] and not line["result"].startswith("left out"):
+            when = in_zone(line["submitted"], zone) or "unknown"
+            cells = (line["student"], line["file"], line["chapter"], when, line["result"])
+            made.add_row(*(Text(brief(cell, 100)) for cell in cells))  # it is no markup
+    return made

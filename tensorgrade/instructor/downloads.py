@@ -18,13 +18,12 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..exchange.text import short
 from ..folders import LEFT_BEHIND
-from ..sources.candidates import NO_ARCHIVE, File, entries_of, read_bytes, shown
+from ..sources.candidates import NO_ARCHIVE, File, read_bytes, read_entry, shown
 from ..sources.finding import About
 from ..views.words import plural
-from .people import People
-from .roster import Person, Roster
-from .submitted_folder import LINES, brief
+from .people import People, Person, Roster
 
+LINES = ("download", "file", "student", "chapter", "submitted", "submission", "result")
 PACKAGES = {"venv", "env", "virtualenv", "site-packages", "node_modules", "conda-meta"}
 LEFT_OUT = PACKAGES | LEFT_BEHIND  # these may hold thousands of files
 SECONDS = 20  # for git
@@ -42,8 +41,8 @@ class Download:
     with something else, such as an online text, by a sentence.
 
     lines: those of collected.csv. lost: the paths of files that could not be read, assigned or
-    written, by the learner and the reason. notes: sentences. groups: of learners' chapters that
-    were collected; "" for a learner alone. written, unchanged: the number of chapters' folders.
+    written, by the learner and the reason. notes: sentences. done: what became of learners'
+    chapters, and the team that submitted them together.
     """
 
     source: Path
@@ -60,14 +59,12 @@ class Download:
     lines: list[dict[str, str]] = field(default_factory=list)
     lost: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     notes: list[str] = field(default_factory=list)
-    groups: dict[About, str] = field(default_factory=dict)
-    written: int = 0
-    unchanged: int = 0
+    done: dict[About, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def chapter(self) -> str:
         """The asked chapter, or the only one that was collected; "" if there are several."""
-        collected = {self.only} if self.only else {chapter for _, chapter in self.groups}
+        collected = {self.only} if self.only else {chapter for _, chapter in self.done}
         return collected.pop() if len(collected) == 1 else ""
 
     def tell(self, file: File, result: str, student: str = "", chapter: str = "") -> None:
@@ -94,6 +91,12 @@ class Download:
         return found
 
 
+def brief(name: str, most: int = 45) -> str:
+    """Return a name on one line, with its middle left out if it is long."""
+    plain = shown(name)
+    return plain if len(plain) <= most else f"{plain[: most // 2]}…{plain[-(most // 2) :]}"
+
+
 def letters(name: str) -> str:
     """Return the letters and digits of a name in a fixed order, because systems change the rest.
 
@@ -111,29 +114,28 @@ def files_in(source: Path) -> list[File]:
 
     Hidden files and installed packages are left out. At the top a dot may be part of a name.
     """
+    found = []
     try:
-        found = in_folder(source) if source.is_dir() else entries_of(zipfile.ZipFile(source))
-        whole = sorted(found, key=lambda one: one.path)
+        if source.is_dir():
+            os.scandir(source).close()  # os.walk would treat an unreadable folder as empty
+            for where, folders, names in os.walk(source):
+                folders[:] = [name for name in folders if name not in LEFT_OUT]
+                for path in (Path(where, name) for name in names):
+                    name = path.relative_to(source).as_posix()
+                    found.append(File(name, partial(read_bytes, path)))
+        else:
+            archive = zipfile.ZipFile(source)
+            entries = [info for info in archive.infolist() if not info.is_dir()]
+            found += [File(one.filename, partial(read_entry, archive, one)) for one in entries]
     except NO_ARCHIVE as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CourseError(f"{source} is neither a folder nor a zip: {why}") from None
-    split = [(one, one.path.split("/")) for one in whole]
+    split = [(one, one.path.split("/")) for one in sorted(found, key=lambda one: one.path)]
     return [
         one
         for one, parts in split
         if LEFT_OUT.isdisjoint(parts) and not any(part.startswith(".") for part in parts[1:])
     ]
-
-
-def in_folder(source: Path) -> list[File]:
-    """Return the files below a folder. Raises OSError."""
-    os.scandir(source).close()  # os.walk would treat an unreadable folder as empty
-    found = []
-    for where, folders, names in os.walk(source):
-        folders[:] = [name for name in folders if name not in LEFT_OUT]
-        paths = [Path(where, name) for name in names]
-        found += [File(p.relative_to(source).as_posix(), partial(read_bytes, p)) for p in paths]
-    return found
 
 
 def commit_dates(clone: Path) -> dict[str, str]:

@@ -23,10 +23,10 @@ from ..sources.finding import find_submissions
 from ..sources.submitted_files import NOTHING
 from ..views.note import Note
 from ..views.points import how_earned
-from .decisions import read_teams
+from . import rules
 from .grader import Grader
 from .results import Results, rows_of
-from .rules import Row, found, grouped, is_changed, late, points, points_steps, terms_of, total
+from .rules import Row
 
 MOST_LINES = 500  # of a learner's code; a normal answer has a few dozen
 QUOTES = '"""'
@@ -38,24 +38,15 @@ class Explanation:
     """A row, and the results of grading the file in SUBMITTED now.
 
     row: the one that counts, if OUT has one; otherwise the new one with its late penalty.
-    counts_other: the row is of another file.
+    counts_other: the row is of another file. difference: a sentence if the row that counts is not
+    today's result.
     """
 
     row: Row
     verdict: Verdict
     judged: Judged
     counts_other: bool
-
-    @property
-    def difference(self) -> str:
-        """Return a sentence if the row that counts is not today's result; "" otherwise."""
-        row, verdict, student = self.row, self.verdict, self.verdict.student
-        if self.counts_other:
-            return f"another file of {student} counts; `tensorgrade log` lists the files"
-        if (found(row), row["status"]) == (verdict.points, verdict.status):
-            return ""
-        then = f"recorded: {row['status']}, {found(row):g} points"
-        return f"{then}; `tensorgrade grade --student {student}` grades the file again"
+    difference: str
 
 
 def explain(
@@ -69,7 +60,7 @@ def explain(
     chapter, _ = course.exercise(exercise)
     rows = Results(out).rows(course, student) if out else []
     recorded = next((row for row in rows if row["exercise"] == exercise), None)
-    files, _ = find_submissions(submitted, course, read_teams(submitted, course))
+    files, _ = find_submissions(submitted, course, rules.read_teams(submitted, course))
     one = next((file for file in files if file.about == (student, chapter.name)), None)
     if one is None and recorded is None:
         raise CourseError(f"{submitted} holds no folder {student}/{chapter.name}")
@@ -79,7 +70,13 @@ def explain(
     judged = judged_on(attempt, attempt.exercises)[exercise]
     verdict = verdict_or_points(student, judged)
     row = recorded or course.lateness.applied(verdict.row(), one.submitted)
-    return Explanation(row, verdict, judged, row.get("file", one.digest) != one.digest)
+    counts_other, difference = row.get("file", one.digest) != one.digest, ""
+    if counts_other:
+        difference = f"another file of {student} counts; `tensorgrade log` lists the files"
+    elif (rules.found(row), row["status"]) != (verdict.points, verdict.status):
+        then = f"recorded: {row['status']}, {rules.found(row):g} points"
+        difference = f"{then}; `tensorgrade grade --student {student}` grades the file again"
+    return Explanation(row, verdict, judged, counts_other, difference)
 
 
 def finding_with_values(judged: Judged) -> Finding | None:
@@ -106,7 +103,7 @@ def nothing_arrived(student: str, chapter: Chapter, course: Course, recorded: Ro
     lines = [f"{student}: no file arrived for {chapter.title} ({chapter.name})."]
     lines += [f"The deadline: {due}."] if due else []
     if recorded and not recorded["file"].startswith(NOTHING):
-        lines += ["An earlier file counts:", points_steps(recorded)[-1], recorded["message"]]
+        lines += ["An earlier file counts:", rules.points_steps(recorded)[-1], recorded["message"]]
     return "\n".join(lines)
 
 
@@ -158,7 +155,7 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
 def facts(explanation: Explanation) -> list[str]:
     """Return what counts, why, and what was said about it, as instructors and learners read it."""
     row = explanation.row
-    lines = points_steps(row) if is_changed(row) or row["mistakes"] else []
+    lines = rules.points_steps(row) if rules.is_changed(row) or row["mistakes"] else []
     if row.get("submitted"):
         lateness = explanation.judged.answer.attempt.course.lateness
         due = lateness.shown_deadline(row["chapter"], row.get("extension", {}).get("due", ""))
@@ -175,7 +172,8 @@ def for_learner(explanation: Explanation) -> str:
     case or value.
     """
     lines = ["{exercise}: {points:g} of {max_points:g} points".format(**explanation.row)]
-    lines += [ANOTHER_COUNTS] if explanation.counts_other else []
+    if explanation.counts_other:
+        lines.append("These points are of an earlier file of yours, not of your newest one.")
     lines += facts(explanation)
     code = {} if explanation.counts_other else code_of(explanation)
     if code:
@@ -183,15 +181,12 @@ def for_learner(explanation: Explanation) -> str:
     return "\n".join(lines)
 
 
-ANOTHER_COUNTS = "These points are of an earlier file of yours, not of your newest one."
-FOR_INSTRUCTORS = "  For you alone; do not send this to learners: it shows hidden inputs."
-
-
 def print_checks(console: Console, explanation: Explanation) -> None:
     """Print each hidden test with its points and the reason if it failed."""
     console.print(Text("\nChecks", "bold"))
+    private = "For you alone; do not send this to learners: it shows hidden inputs."
+    console.print(Text(f"  {private}", "dim"))
     checks = explanation.judged.checks
-    console.print(Text(FOR_INSTRUCTORS, "dim"))
     console.print(Text(f"  {how_earned(checks, explanation.verdict.max_points)}"))
     for check in checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
@@ -206,48 +201,49 @@ def print_checks(console: Console, explanation: Explanation) -> None:
 
 
 def log_of(out: Path, student: str, course: Course) -> list[str]:
-    """Return a line for each event in the history of a learner's points. Raises CourseError."""
+    """Return a line for each event in the history of a learner's points. Raises CourseError.
+
+    At the end are the points that count, and what changed those that the graders found.
+    """
     results, zone = Results(out), course.lateness.zone
     attempts = [rows for own in results.attempts(student).values() for rows in own]
     if not attempts:
         raise CourseError(f"{out} holds no rows of {student}")
-    events = [(rows[0]["at"], graded_line(rows, zone)) for rows in attempts]
+    events, newest = [], {}
+    for rows in attempts:
+        first, earned = (
+            rows[0],
+            f"{rules.total(rows):g} of {rules.total(rows, 'max_points'):g} points found",
+        )
+        when = in_zone(first.get("submitted"), zone) or "at an unknown time"
+        digests = f"file {first['file'][:8]}, graders {first['graders'][:8]}"
+        told = f"{first['chapter']}: graded, {earned}; submitted {when}; {digests}"
+        events.append((first["at"], told))
+        newest[first["chapter"]] = first["file"]
     moved = "{chapter}: {exercise} {points[0]:g} → {points[1]:g} ({why})"
     events += [(one["at"], moved.format(**one)) for one in results.changes(student)]
-    events.sort(key=itemgetter(0))
-    newest = {rows[0]["chapter"]: rows[0]["file"] for rows in attempts}
-    standing = [
-        standing_line(chapter, rows, newest[chapter])
-        for (chapter,), rows in grouped(results.rows(course, student), "chapter").items()
-    ]
-    term = terms_of(rows_of(out, course), course).get(student)
-    told = [f"{in_zone(at, zone)}  {line}" for at, line in events]
-    return [*told, "", *standing, *([term.told()] if term else [])]
-
-
-def graded_line(rows: list[Row], zone: str) -> str:
-    """Return a line on an attempt. zone: of the time."""
-    first, earned, most = rows[0], total(rows), total(rows, "max_points")
-    when = in_zone(first.get("submitted"), zone) or "at an unknown time"
-    digests = f"file {first['file'][:8]}, graders {first['graders'][:8]}"
-    told = f"graded, {earned:g} of {most:g} points found; submitted {when}; {digests}"
-    return f"{first['chapter']}: {told}"
+    lines = [f"{in_zone(at, zone)}  {told}" for at, told in sorted(events, key=itemgetter(0))]
+    standing = rules.grouped(results.rows(course, student), "chapter").items()
+    lines += ["", *(standing_line(name, rows, newest[name]) for (name,), rows in standing)]
+    term = rules.terms_of(rows_of(out, course), course).get(student)
+    return [*lines, *([term.told()] if term else [])]
 
 
 def standing_line(chapter: str, rows: list[Row], newest: str) -> str:
-    """Return a line with the points that count, and what changed those that the graders found.
+    """Return a line with the points that count, and what changed them.
 
     newest: the digest of the learner's newest file.
     """
-    first, penalty = rows[0], total(rows, "penalty")
+    first, penalty = rows[0], rules.total(rows, "penalty")
     extension, decided = first.get("extension"), [r["exercise"] for r in rows if r.get("override")]
-    parts = [
-        f"{late(first['late_seconds'])} late: {points(penalty)} less" if penalty else "",
+    told = joined(
+        f"{rules.late(first['late_seconds'])} late: {rules.points(penalty)} less"
+        if penalty
+        else "",
         f"extension until {extension['due']}" if extension else "",
         f"decided by an instructor: {', '.join(decided)}" if decided else "",
         f"team {first['team']}" if first.get("team") else "",
-    ]
-    told = joined(*parts)
+    )
     file = "" if first["file"] == newest else f", of the earlier file {first['file'][:8]}"
-    counts = f"{total(rows):g} of {points(total(rows, 'max_points'))} count{file}"
+    counts = f"{rules.total(rows):g} of {rules.points(rules.total(rows, 'max_points'))} count{file}"
     return f"{chapter}: {counts}" + (f" ({told})" if told else "")

@@ -5,7 +5,7 @@ What is addressed to a person goes only to people of people.csv.
 
 import re
 import zipfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from itertools import chain, count
 from pathlib import Path
 
@@ -17,10 +17,9 @@ from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
 from ..views.words import plural
 from .gradebooks import EXPORT, Export, canvas_csv, moodle_csv, write
-from .people import read_people, safe
+from .people import Roster, read_people, safe
 from .report.page import PAGES, STATES, Person, people_of
 from .results import Results, rows_of
-from .roster import IDENTIFIER, Roster, number_of
 from .rules import Term, terms_of, total
 
 
@@ -50,42 +49,41 @@ def export(
         raise CourseError(f"--format must be one of {', '.join(WRITERS)}, not {form}")
     if form in FOR_LEARNERS and not is_released(course.lateness):
         raise CourseError(not_released(course))
-    only, rows = course.chapter(chapter).name if chapter else "", rows_of(out, course)
-    people = read_people(out)
+    rows, people = rows_of(out, course), read_people(out)
     people.folders, has_people = {row["student"] for row in rows}, bool(people.rows)
     people.update(roster)
     if has_people and roster.rows:
         people.save()
-    own = people.in_section(section)
-    rows = [row for row in rows if is_asked(row["student"], row["chapter"], own, only)]
+    asked, only = people.in_section(section), course.chapter(chapter).name if chapter else ""
+
+    def is_asked(student: str, chapter: str) -> bool:
+        return (not asked or student in asked) and only in ("", chapter)
+
+    rows = [row for row in rows if is_asked(row["student"], row["chapter"])]
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or section or 'this course'}")
-    waiting = sorted("/".join(one) for one in Results(out).waiting() if is_asked(*one, own, only))
+    waiting = sorted("/".join(one) for one in Results(out).waiting() if is_asked(*one))
     notes = notes_on_waiting(waiting, partial)
     there = {row["chapter"] for row in rows}
-    chapters = [one for one in course.chapters if one.name in there]
     if len(there) > 1 and (form in OF_ONE_CHAPTER or column):
-        raise CourseError(
-            f"choose one of several chapters with --chapter: {', '.join(sorted(there))}"
-        )
+        told = "choose one of several chapters with --chapter"
+        raise CourseError(f"{told}: {', '.join(sorted(there))}")
     known = {escaped(person["student"]): person for person in people.rows}
     if known and form in ADDRESSED:
         students = {row["student"] for row in rows}
-        strangers = {f"not in {PEOPLE}": students - known.keys()}
-        if form != "pages":
-            listed = {escaped(row.person["student"]) for row in roster.rows}
-            strangers["not on the roster"] = students & known.keys() - listed
+        listed = {row.student for row in roster.rows} if form != "pages" else students
+        for where, those in ((f"in {PEOPLE}", known.keys()), ("on the roster", listed)):
+            if who := students - those:
+                notes.append(f"not {where}, so not in the file: {named(sorted(who))}")
+            students &= those
         rows = [row for row in rows if row["student"] in known]
-        notes += [
-            f"{where}, so not in the file: {named(sorted(who))}"
-            for where, who in strangers.items()
-            if who
-        ]
     folder = out / EXPORT / (safe(section) if section else "")
-    what = Export(
-        folder, course, rows, known, roster, chapters, only, overwrite, column, lessons, notes
-    )
     folder.mkdir(parents=True, exist_ok=True)
+    chapters = [one for one in course.chapters if one.name in there]
+    own = people_of(rows, sum(one.points for one in chapters))
+    what = Export(
+        folder, course, rows, known, roster, chapters, own, only, overwrite, column, lessons, notes
+    )
     return WRITERS[form](what), list(dict.fromkeys(notes))
 
 
@@ -93,11 +91,6 @@ def export(
 FOR_LEARNERS = ("moodle", "canvas")
 OF_ONE_CHAPTER = ("moodle", "feedback")
 ADDRESSED = ("moodle", "canvas", "feedback", "pages")  # to people of people.csv only
-
-
-def is_asked(student: str, chapter: str, own: Collection[str], only: str) -> bool:
-    """Return True if an export is about a learner's chapter. own, only: all if empty."""
-    return (not own or student in own) and only in ("", chapter)
 
 
 def notes_on_waiting(waiting: list[str], partial: bool) -> list[str]:
@@ -177,7 +170,7 @@ def in_a_cell(value: object) -> object:
 def grades(what: Export) -> Table:
     """Return a line for each learner and chapter. The points of an excused chapter are empty."""
     lines: Table = [[*GRADES]]
-    for student, person in people_of(what.rows, 0).items():
+    for student, person in what.people.items():
         for chapter, rows in sorted(person.chapters.items()):
             points, most, penalty = (total(rows, name) for name in GRADES[2:5])
             when = in_zone(rows[0].get("submitted"), what.course.lateness.zone)
@@ -197,7 +190,7 @@ def class_table(what: Export) -> Table:
     most = [f"{one.name} (of {one.points:g})" for one in chapters]
     last = ["total", "of", "percent", "late chapters"]
     lines: Table = [["student", "name", "section", *most, *last]]
-    for student, person in people_of(what.rows, sum(one.points for one in chapters)).items():
+    for student, person in what.people.items():
         known = what.known.get(student, {})
         own = {c: total(rows) for c, rows in person.chapters.items() if total(rows, "max_points")}
         share = round(100 * person.share, 2) if person.most else ""
@@ -233,27 +226,24 @@ def learners_pages(what: Export) -> list[Path]:
     for old in folder.glob("*.html"):
         old.unlink()
     paths, terms = [], {} if what.only else terms_of(what.rows, what.course)
-    for student, person in people_of(what.rows, 0).items():
+    for student, person in what.people.items():
         name = safe(student).encode("utf-8", "replace").decode()
         wishes = chain([name], (f"{name}-{number}" for number in count(2)))
         path = next(p for one in wishes if not (p := folder / f"{one}.html").exists())
-        paths += write(path, page_of(person, what.course, terms.get(student), what.lessons))
+        paths += write(path, page_of(what, person, terms.get(student)))
     return paths
 
 
-def page_of(person: Person, course: Course, term: Term | None = None, lessons: str = "") -> str:
-    """Return one learner's page. Text that comes from learners is escaped.
-
-    lessons: the address of the lessons; "" for no links.
-    """
-    released = is_released(course.lateness)
+def page_of(what: Export, person: Person, term: Term | None = None) -> str:
+    """Return one learner's page. Text that comes from learners is escaped."""
+    released = is_released(what.course.lateness)
     return PAGES.get_template("learner.html").render(
         person=person,
-        course=course,
+        course=what.course,
         states=STATES,
         released=released,
         term=term.told() if term and released else "",
-        lessons=lessons.partition("#")[0],
+        lessons=what.lessons.partition("#")[0],
     )
 
 
@@ -263,15 +253,15 @@ def moodle_feedback(what: Export) -> list[Path]:
     Moodle finds people by the number after the first underscore. Raises CourseError without a
     worksheet.
     """
-    (chapter,), people = what.chapters, people_of(what.rows, 0)
+    (chapter,) = what.chapters
     what.roster.check_worksheet()
     path = what.folder / f"moodle-feedback-{chapter.name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for row in what.roster.rows:
-            student, number = escaped(row.person["student"]), number_of(row.cells[IDENTIFIER])
-            if student in people and number:
+            student, number = row.student, row.number
+            if student in what.people and number:
                 name = safe(row.person["name"] or student).replace("_", " ")
-                page = page_of(people[student], what.course, lessons=what.lessons)
+                page = page_of(what, what.people[student])
                 place = f"{name}_{number}_assignsubmission_file_/{chapter.name}.html"
                 archive.writestr(place, page.encode("utf-8", "replace"))
     return [path]

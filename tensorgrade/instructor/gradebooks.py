@@ -8,19 +8,18 @@ import codecs
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape, unescape
-from math import inf
+from math import inf, isnan, nan
 from pathlib import Path
 
 from ..course import Chapter, Course, CourseError
 from ..folders import write_file
-from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
-from .report.page import Person, people_of
-from .roster import IDENTIFIER, IDENTIFYING, NO, Roster, english
+from .downloads import brief
+from .people import IDENTIFIER, IDENTIFYING, NO, Roster, english
+from .report.page import Person
 from .rules import is_changed, late, points_steps, total
-from .submitted_folder import brief
 
 MOST_TOLD = 10
 EXPORT = "export"  # the folder in OUT
@@ -39,10 +38,10 @@ class Export:
 
     folder: for exported files. rows: those that count. known: the people of people.csv by the name
     that rows have; without the file, each folder is a learner. roster: may be empty. chapters:
-    those with rows. only: the asked chapter; "" for all of them. overwrite: replace typed cells,
-    and let many grades fall. column: the column of Canvas' gradebook to fill, if its name is not
-    the chapter's title. lessons: the address of the lessons, for links on learners' pages. notes:
-    sentences for the instructor.
+    those with rows. people: the learners with rows. only: the asked chapter; "" for all of them.
+    overwrite: replace typed cells, and let many grades fall. column: the column of Canvas'
+    gradebook to fill, if its name is not the chapter's title. lessons: the address of the lessons,
+    for links on learners' pages. notes: sentences for the instructor.
     """
 
     folder: Path
@@ -51,11 +50,12 @@ class Export:
     known: dict[str, dict[str, str]]
     roster: Roster
     chapters: list[Chapter]
-    only: str = ""
-    overwrite: bool = False
-    column: str = ""
-    lessons: str = ""
-    notes: list[str] = field(default_factory=list)
+    people: dict[str, Person]
+    only: str
+    overwrite: bool
+    column: str
+    lessons: str
+    notes: list[str]
 
 
 def write(path: Path, text: str) -> list[Path]:
@@ -67,12 +67,12 @@ def write(path: Path, text: str) -> list[Path]:
 CLOSE = 0.006  # Moodle rounds grades
 
 
-def as_number(cell: str) -> float | None:
-    """Return the number in a cell; None if it holds none."""
+def as_number(cell: str) -> float:
+    """Return the number in a cell; nan if it holds none."""
     try:
         return float(cell.replace(",", "."))
     except ValueError:
-        return None
+        return nan
 
 
 def same_cell(one: str, other: str) -> bool:
@@ -81,11 +81,8 @@ def same_cell(one: str, other: str) -> bool:
     >>> same_cell("66,67", "66.666667"), same_cell("<p>Well<br />done</p>", "Well\\ndone")
     (True, True)
     """
-    first, second = as_number(one), as_number(other)
-    if first is not None and second is not None:
-        return abs(first - second) < CLOSE
-    bare = (re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell))) for cell in (one, other))
-    return next(bare) == next(bare)
+    bare = {re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell))) for cell in (one, other)}
+    return len(bare) == 1 or abs(as_number(one) - as_number(other)) < CLOSE
 
 
 def filled_in(
@@ -111,12 +108,11 @@ def filled_in(
         if now not in ("", "-") and not (same_cell(now, cell) or same_cell(now, before)):
             typed.append(f"{student}: {header[at]} {brief(now)} (ours: {brief(cell)})")
         if columns[at] != COMMENT:
-            was = before if as_number(now) is None else now
+            was = before if isnan(as_number(now)) else now
             grades += 1
             changed += not same_cell(cell, was)
-            old, fresh = as_number(was), as_number(cell)
-            if old is not None and fresh is not None and fresh < old - CLOSE:
-                falling.append(f"{student} {old:g} → {cell}")
+            if as_number(cell) < as_number(was) - CLOSE:
+                falling.append(f"{student} {as_number(was):g} → {cell}")
     some = ", ".join(falling[:MOST_TOLD])
     if typed and not what.overwrite:
         more = f"; and {len(typed) - MOST_TOLD} more" if len(typed) > MOST_TOLD else ""
@@ -158,7 +154,7 @@ def scale(what: Export, chapter: Chapter, most: str) -> float:
     and Moodle ignores grades above its maximum. most: the maximum as the roster gives it. The
     factor is 1 if it is not a positive number.
     """
-    number = as_number(most) or 0.0
+    number = as_number(most)
     if not 0 < number < inf:
         about = f"points of {chapter.name} are out of {chapter.points:g}"
         what.notes.append(f"{about}; the roster does not give the course system's maximum grade")
@@ -188,23 +184,21 @@ def moodle_csv(what: Export) -> list[Path]:
     Grades are out of each row's Maximum grade. Raises CourseError for another roster, and if there
     is nothing to fill in.
     """
-    (chapter,), people, roster = what.chapters, people_of(what.rows, 0), what.roster
+    (chapter,), people, roster = what.chapters, what.people, what.roster
     roster.check_worksheet()
     can = fillable(what)
     lines: dict[str, list[str]] = {}
     new: dict[str, New] = {}
     for row in roster.rows:
-        student = escaped(row.person["student"])
+        student = row.student
         lines[student] = [cell_at(row.raw, at) for at in range(len(roster.header))]
-        if student not in people:
-            continue
-        if row.cells.get("grade can be changed", "").casefold() in NO:
+        if student in people and row.cells.get("grade can be changed", "").casefold() in NO:
             what.notes.append(f"Moodle does not allow to change the grade of {student}; it stays")
-            continue
-        by = scale(what, chapter, row.cells[MAXIMUM]) if GRADE in can else 1.0
-        points = scaled_points(people[student].rows, chapter, by, "")
-        cells = {GRADE: points, COMMENT: feedback(people[student])}
-        new[student] = {place: cells[name] for name, place in can.items()}
+        elif student in people:
+            by = scale(what, chapter, row.cells[MAXIMUM]) if GRADE in can else 1.0
+            points = scaled_points(people[student].rows, chapter, by, "")
+            cells = {GRADE: points, COMMENT: feedback(people[student])}
+            new[student] = {place: cells[name] for name, place in can.items()}
     path = what.folder / f"moodle-{chapter.name}.csv"
     filled = filled_in(what, roster.header, lines, new, [path])
     given = roster.path.read_bytes()
@@ -255,8 +249,8 @@ def canvas_csv(what: Export) -> list[Path]:
     roster, name = what.roster, f"canvas-{what.only}" if what.only else "canvas"
     if "id" not in roster.columns or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
-    people = people_of(what.rows, 0)
-    rows = {escaped(row.person["student"]): row.raw for row in roster.rows}
+    people = what.people
+    rows = {row.student: row.raw for row in roster.rows}
     if what.folder.name != EXPORT:  # a section's
         rows = {student: raw for student, raw in rows.items() if student in people}
     at = [n for n, column in enumerate(roster.columns) if column in CANVAS]
@@ -291,7 +285,11 @@ def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
     for chapter in what.chapters:
         names = [what.column] if what.column else [chapter.title, chapter.name]
         wanted = {name.casefold() for name in names}
-        places = [n for n, column in enumerate(header) if wanted & names_of(column)]
+        places = []
+        for place, column in enumerate(header):  # its name, that without the number, the number
+            number = column.removesuffix(")").rpartition(" (")[2]
+            if wanted & {column.casefold(), title(column).casefold(), number}:
+                places.append(place)
         if len(places) > 1:
             several = ", ".join(header[n] for n in places)
             told = f"the gradebook has {len(places)} columns {names[0]}: {several}"
@@ -306,9 +304,3 @@ def canvas_columns(what: Export) -> list[tuple[Chapter, int]]:
             what.notes.append(f"{told}: {chapter.title}; {advice}")
         found.append((chapter, places[0] if places else -1))
     return found
-
-
-def names_of(column: str) -> set[str]:
-    """Return the names of a column of Canvas in lower case: whole, without its number, that."""
-    number = column.removesuffix(")").rpartition(" (")[2]
-    return {column.casefold(), title(column).casefold(), number}

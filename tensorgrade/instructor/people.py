@@ -1,4 +1,6 @@
-"""The people of a class: `people.csv`, next to SUBMITTED and OUT.
+"""The people of a class: class lists of any course system, and our own list of people.
+
+`people.csv` is next to SUBMITTED and OUT:
 
     number,student,name,email,login,id_number,canvas_id,sid,git,section
     1,ada,Ada Lind,ada@uni.edu,ada,s101,7001,,,Lab 1
@@ -10,8 +12,10 @@ to one person. An address may be given to another person, so it counts only with
 
 import hashlib
 import re
+import tomllib
 import unicodedata
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
@@ -19,9 +23,9 @@ from pathlib import Path
 from ..course import CourseError
 from ..sources.finding import OURS, PEOPLE
 from ..sources.submitted_files import STAMP, escaped
-from ..views.csv_cells import read_table, write_table
-from .roster import Person, Roster, read_roster
+from ..views.csv_cells import by_column, lines_of, read_table, write_table
 
+Person = dict[str, str]  # by the columns of people.csv
 IDS = ("login", "id_number", "canvas_id", "sid", "git")
 COLUMNS = ("number", "student", "name", "email", *IDS, "section")
 
@@ -58,6 +62,152 @@ def normal(value: str) -> str:
     return unicodedata.normalize("NFC", value).casefold()
 
 
+# --- class lists ----------------------------------------------------------------------------------
+
+# What we know about a person, and the columns that say it; the first ones name new folders.
+FACTS = {
+    "login": ("sis login id", "username", "student_id"),
+    "id_number": ("sis user id", "id number"),
+    "email": ("email address", "email"),
+    "sid": ("sid",),
+    "canvas_id": ("id",),
+    "git": ("github_username",),
+    "name": ("full name", "student", "name"),
+    "section": ("section", "sections", "groups"),
+}
+SPLIT_NAMES = (("lastname", "firstname"), ("last name", "first name"), ("last_name", "first_name"))
+IDENTIFYING = [column for name in FACTS if name != "section" for column in FACTS[name]]
+ROLES = ("role", "roles")
+STAFF = re.compile(r"\b(instructor|teacher|assistant|ta|reader|grader|staff|observer)s?\b", re.I)
+POSSIBLE = "points possible"  # a row in Canvas' gradebook
+NO_PERSON = (POSSIBLE, "student, test", "test student")
+
+
+@dataclass
+class Row:
+    """A row of a class list. line: its number in the file. raw: the cells, unchanged.
+
+    cells: by column. facts: what it says about a person, by the names in FACTS. person: whose row
+    it is, after `People.update`.
+    """
+
+    line: int
+    raw: list[str]
+    cells: dict[str, str]
+    facts: Person
+    person: Person = field(default_factory=dict)
+
+    @property
+    def student(self) -> str:
+        """The name of the person as in rows of results."""
+        return escaped(self.person["student"])
+
+    @property
+    def number(self) -> str:
+        """The number of a participant of Moodle, in any language; "" if there is none."""
+        found = NUMBERED.fullmatch(self.cells.get(IDENTIFIER, ""))
+        return found[2] if found else ""
+
+
+@dataclass(frozen=True)
+class Roster:
+    """A class list. An empty one has no rows.
+
+    header: the column names as written. columns: the same in lower case, those of Moodle's
+    worksheet in English. rows: the learners. staff: the number of other people. possible: Canvas'
+    row of possible points, unchanged.
+    """
+
+    path: Path = Path()
+    header: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    staff: int = 0
+    possible: tuple[str, ...] = ()
+
+    def check_worksheet(self) -> None:
+        """Raise CourseError if this is not Moodle's grading worksheet."""
+        if IDENTIFIER not in self.columns:
+            told = "Moodle's numbers are in its grading worksheet; give it with --roster"
+            raise CourseError(told)
+
+
+def read_roster(path: Path | None) -> Roster:
+    """Return the class list in a CSV file; an empty one without a file. Raises CourseError.
+
+    Canvas' lists also have a row of points and one for tests.
+    """
+    if path is None:
+        return Roster()
+    (_, header), *lines = lines_of(path)
+    columns = english(header)
+    if not {*IDENTIFYING, IDENTIFIER} & set(columns):
+        there = f"; it has {', '.join(header)}" if any(header) else ""
+        wanted = ", ".join(IDENTIFYING)
+        raise CourseError(f"the roster {path} has none of the columns {wanted}{there}")
+    learners, staff = [], 0
+    for number, line in lines:
+        cells = by_column(columns, line)
+        row = Row(number, line, cells, facts_in(cells))
+        if broken := [name for name, told in row.facts.items() if "\n" in told and name != "name"]:
+            told = f"{broken[0]!r} has a line break; is a quote missing?"
+            raise CourseError(f"the roster {path}, line {number}: {told}")
+        if any(STAFF.search(row.cells.get(name, "")) for name in ROLES):
+            staff += 1
+        elif any(row.facts.values()) and row.facts["name"].casefold() not in NO_PERSON:
+            learners.append(row)
+    if not learners:
+        raise CourseError(f"the roster {path} has a header, but no learners")
+    possible = [line for _, line in lines if any(POSSIBLE in cell.casefold() for cell in line)]
+    names = tuple(name.strip() for name in header)
+    return Roster(path, names, tuple(columns), tuple(learners), staff, tuple(*possible[:1]))
+
+
+def facts_in(cells: dict[str, str]) -> Person:
+    """Return what a row says about a person, by the names in FACTS."""
+    told = {
+        name: next(filter(None, (cells.get(column, "") for column in columns)), "")
+        for name, columns in FACTS.items()
+    }
+    for last, first in SPLIT_NAMES:
+        told["name"] = told["name"] or f"{cells.get(first, '')} {cells.get(last, '')}".strip()
+    if "@" in told["login"] and not told["email"]:  # many systems use the address as login
+        told["email"] = told["login"]
+    return told
+
+
+# --- Moodle's grading worksheet -------------------------------------------------------------------
+
+WORDS = tomllib.loads(Path(__file__).with_name("worksheets.toml").read_text("utf-8"))
+WORKSHEET = WORDS["columns"]  # English names, with those of other languages
+ENGLISH = {name: english for english, names in WORKSHEET.items() for name in names}
+IDENTIFIER = "identifier"  # with the number of a participant
+UNNAMED = (IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
+WORKSHEETS_OWN = {
+    name for name in WORKSHEET if "grade" in name or "(" in name or "feedback" in name
+}
+NUMBERED = re.compile(r"(\D*[^\d\s] ?)(\d{1,18})")  # German worksheets have no space
+NO = {"no", "nein", "non", "nee", "não"}
+
+
+def english(header: Sequence[str]) -> list[str]:
+    """Return the columns' names in lower case, and those of a worksheet in English.
+
+    Other lists have columns such as `id` and `note` too.
+
+    >>> english(["ID", "Bewertung"]), english(["ID", "Note 1"])
+    (['identifier', 'grade'], ['id', 'note 1'])
+    """
+    names = [name.strip().casefold() for name in header]
+    known = [ENGLISH.get(name, name) for name in names]
+    if names[0] in UNNAMED or (names[0] == "id" and WORKSHEETS_OWN & set(known)):
+        return [IDENTIFIER, *known[1:]]
+    return names
+
+
+# --- people.csv -----------------------------------------------------------------------------------
+
+
 @dataclass
 class People:
     """The people of a class.
@@ -71,11 +221,6 @@ class People:
     rows: list[Person] = field(default_factory=list)
     by: dict[tuple[str, str], list[Person]] = field(default_factory=lambda: defaultdict(list))
     last: int = 0
-
-    @property
-    def students(self) -> tuple[str, ...]:
-        """The names of all folders."""
-        return tuple(row["student"] for row in self.rows)
 
     def matching(self, told: Person, *columns: str) -> list[tuple[str, Person]]:
         """Return the people with one of these values in these columns, each with the column."""
@@ -183,11 +328,8 @@ class People:
                 found.append(person)
 
     def save(self) -> None:
-        """Write people.csv. Raises CourseError."""
-        try:
-            write_table(self.path, COLUMNS, self.rows)
-        except OSError as error:
-            raise CourseError(f"{self.path} cannot be written: {error.strerror}") from None
+        """Write people.csv. Raises OSError."""
+        write_table(self.path, COLUMNS, self.rows)
 
 
 def called(person: Person) -> str:

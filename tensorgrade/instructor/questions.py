@@ -7,7 +7,6 @@ its public checks, so nothing hidden is needed.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import groupby, permutations
 from operator import attrgetter
 from pathlib import Path
@@ -27,10 +26,9 @@ from ..sources.finding import EXPECTED, find_submissions
 from ..sources.submitted_files import SubmittedFiles
 from ..views.csv_cells import in_csv
 from ..views.pages import pages_in
-from .decisions import read_teams
+from .rules import read_teams
 
 MOST_CASES, MOST_OPTIONS = 3, 4
-WORD = re.compile(r"[A-Za-z_]\w*")
 COLUMNS = ("student", "number", "exercise", "answer", "in words", "reason")
 PAGE = pages_in(Path(__file__).parent).get_template("questions.html")
 
@@ -78,15 +76,14 @@ def on_submission(maker: AttemptMaker, files: SubmittedFiles, most: int) -> list
     """Return the questions on the exercises of a chapter that are written and right."""
     if files.reason or files.missing:
         return []
-    attempt = maker.attempt_from_source(files.chapter, files)
-    chance = Random(sha256(files.content).digest())
+    attempt, chance = maker.attempt_from_source(files.chapter, files), Random(files.digest)
     try:
-        right = [
-            name
+        return [
+            asked
             for name, checks in results_on(attempt).items()
             if name not in attempt.references.bugs and all(check.passed for check in checks)
+            for asked in questions_on(attempt, name, chance, most)
         ]
-        return [one for name in right for one in questions_on(attempt, name, chance, most)]
     finally:
         attempt.lab.close()
 
@@ -101,34 +98,42 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int) -> 
     found: dict[tuple[int, str], Question] = {}
     for one in chance.sample(seen, min(MOST_CASES, len(seen))):
         steps = trace(part, one.case.name)
-        if steps != trace(part, one.case.name):
-            continue
-        for step in chance.sample(steps, len(steps)):
+        again = trace(part, one.case.name)
+        for step in chance.sample(steps, len(steps)) if steps == again else ():
             code = attempt.source.text.split("\n")[step.line - 1].strip()
-            options, reason = options_for(step, chance), reason_for(code, steps, step)
             # The line gives the name a tensor, always of one shape.
             target = rf"(?:[\w\s,]*,\s*)?{re.escape(step.name)}\b[^=()]*=[^=]"
             sizes = {one.size for one in steps if (one.line, one.name) == (step.line, step.name)}
             is_clear = len(sizes) == 1 and part.is_own_line(step.line) and re.match(target, code)
+            options, reason = shapes_like(step.size), reason_for(code, steps, step)
             if len(found) < most and options and reason and is_clear:
                 text = f"In the call `{spoken(one.case, hidden=False)}`: what is the shape of"
                 text = f"{text} `{step.name}` after this line has run?"
-                asked = Question(exercise, step.place, code, text, options, str(step.size), reason)
+                shown = chance.sample(options, len(options))
+                asked = Question(exercise, step.place, code, text, shown, str(step.size), reason)
                 found.setdefault((step.line, step.name), asked)
     return list(found.values())
 
 
-def options_for(step: Step, chance: Random) -> list[str]:
-    """Return the right shape among others, in random order; none for fewer than two dimensions."""
-    if not isinstance(step.size, tuple) or len(step.size) < 2:
+def shapes_like(size: object) -> list[str]:
+    """Return a shape and others that could be mistaken for it; none for under two dimensions.
+
+    The others are permuted, or have a dimension more or less.
+
+    >>> shapes_like((2, 3))
+    ['(2, 3)', '(3, 2)', '(2, 2)', '(3, 3)']
+    """
+    if not isinstance(size, tuple) or len(size) < 2:
         return []
-    options = [str(one) for one in dict.fromkeys((step.size, *other_shapes(step.size)))]
-    return chance.sample(options[:MOST_OPTIONS], len(options[:MOST_OPTIONS]))
+    turned = list(permutations(size))[1:4] if len(size) < 5 else [size[::-1]]
+    square = [(*size[:-1], size[-2]), (*size[:-2], size[-1], size[-1])]
+    shapes = [size, *turned, *square, size[:-1], size[1:], (1, *size)]
+    return [str(one) for one in dict.fromkeys(shapes)][:MOST_OPTIONS]
 
 
 def reason_for(code: str, steps: list[Step], step: Step) -> str:
     """Return why a value has its shape: the shapes that the line works on; "" without any."""
-    words = WORD.findall(code.partition("=")[2])
+    words = re.findall(r"[A-Za-z_]\w*", code.partition("=")[2])
     shapes = {
         one.name: f"`{one.name}` is {one.size}"
         for one in steps[: steps.index(step)]
@@ -136,17 +141,6 @@ def reason_for(code: str, steps: list[Step], step: Step) -> str:
     }
     given = listed(shapes.values())
     return given and f"{given}, so `{step.name}` is {step.size}."
-
-
-def other_shapes(size: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Return shapes that could be mistaken for one: permuted, with a dimension more or less.
-
-    >>> other_shapes((2, 3))
-    [(3, 2), (2, 2), (3, 3), (2,), (3,), (1, 2, 3)]
-    """
-    turned = list(permutations(size))[1:4] if len(size) < 5 else [size[::-1]]
-    square = [(*size[:-1], size[-2]), (*size[:-2], size[-1], size[-1])]
-    return [one for one in [*turned, *square, size[:-1], size[1:], (1, *size)] if one != size]
 
 
 def write_questions(found: dict[str, list[Question]], out: Path) -> None:

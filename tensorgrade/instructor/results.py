@@ -18,8 +18,7 @@ from ..folders import write_file
 from ..lateness import now, written
 from ..sources.finding import About
 from ..sources.submitted_files import SubmittedFiles
-from .decisions import read_rules
-from .rules import Row, counted
+from .rules import Row, counted, read_rules
 
 NAME, RESULTS = "results.sqlite", "results.jsonl"
 VERSION = 4

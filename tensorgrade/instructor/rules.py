@@ -1,19 +1,31 @@
 """From attempts to the rows that count: late penalties, extensions, overrides, the best attempt.
 
 An attempt is what the graders found in one file: a row for each exercise, which never changes. A
-rule is what the instructor decided; every command reads the rules again. All functions are pure.
-They also say in sentences how a row gets its points, and compute the grade for the term.
+rule is what the instructor decided; every command reads the rules again. The decisions on single
+learners are in three files that `grade` never writes. A line on one chapter has priority over a
+line on all chapters.
+
+- `OUT/overrides.csv` (docs/how-to/overrides.md) has points against the graders. An excused exercise
+  has no points and no maximum. Deleting a line restores what the graders found.
+- `OUT/extensions.csv` (docs/how-to/deadlines.md) has later deadlines: a date or extra hours. A
+  chapter with a later deadline keeps it.
+- `SUBMITTED/teams.csv` (docs/how-to/teams.md) has learners who submit together. `collect` adds
+  lines.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
-from ..course import Course, Scheme
-from ..lateness import BEST, Lateness
-from ..sources.finding import About
+from ..attempts.verdict import GRADERS_FAILED, TROUBLE
+from ..course import Course, CourseError, Scheme
+from ..lateness import BEST, Lateness, check_deadline, in_zone, read_time, with_zone, written
+from ..sources.finding import TEAMS, About
+from ..views.csv_cells import read_table
 from ..views.words import plural
 
 Row = dict[str, Any]
@@ -31,9 +43,9 @@ class Rules:
     read both reasons.
     """
 
-    lateness: Lateness = field(default_factory=Lateness)
-    extensions: dict[About, Row] = field(default_factory=dict)
-    overrides: dict[Key, Row] = field(default_factory=dict)
+    lateness: Lateness
+    extensions: dict[About, Row]
+    overrides: dict[Key, Row]
 
 
 def key(row: Row) -> Key:
@@ -56,21 +68,13 @@ def counted(attempts: Sequence[list[Row]], rules: Rules) -> list[Row]:
     late_by = rules.lateness.applied
     dated = [[late_by(row, row.get("submitted"), due) | more for row in rows] for rows in options]
     best = max(reversed(dated), key=lambda rows: sum(row["points"] for row in rows))
-    return [overridden(row, rules) for row in best]
-
-
-def overridden(row: Row, rules: Rules) -> Row:
-    """Return a row with an instructor's decision, if any. Such a row has no late penalty."""
-    given = rules.overrides.get(key(row))
-    if given is None:
-        return row
-    points, most = found(row), row["max_points"]
-    return row | {
-        "points": given["points"] or 0.0,
-        "max_points": 0.0 if given["points"] is None else most,
-        "penalty": 0.0,
-        "override": {"found": points, "of": most, "reason": given["reason"]},
-    }
+    for number, row in enumerate(best):
+        if decided := rules.overrides.get(key(row)):  # it has no late penalty
+            points, most = decided["points"], row["max_points"]
+            was = {"found": found(row), "of": most, "reason": decided["reason"]}
+            now = {"points": points or 0.0, "max_points": 0.0 if points is None else most}
+            best[number] = row | now | {"penalty": 0.0, "override": was}
+    return best
 
 
 def found(row: Row) -> float:
@@ -122,6 +126,126 @@ def why(was: Row, row: Row) -> str:
     if found(was) != found(row):
         return AGAIN if was["graders"] == row["graders"] else OTHER_GRADERS
     return LATE
+
+
+def in_trouble(row: Row) -> bool:
+    """Return True if a row could not be graded as usual.
+
+    An error that is recognized as a known mistake counts as graded.
+    """
+    return row["status"] in TROUBLE and not row["mistakes"]
+
+
+def graders_failed(row: Row) -> bool:
+    """Return True if the graders themselves failed on a row's file."""
+    return row.get("message_id") in GRADERS_FAILED
+
+
+# --- an instructor's decisions --------------------------------------------------------------------
+
+OVERRIDES, EXTENSIONS = "overrides.csv", "extensions.csv"
+OVERRIDE_COLUMNS = ("student", "exercise", "points", "reason")
+EXTENSION_COLUMNS = ("student", "chapter", "due", "hours", "reason")
+TEAM_COLUMNS = ("student", "team", "chapter")
+NEEDED = ("student", "team", "reason")
+EXCUSED, ALL = "excused", "all"
+Line = dict[str, str]
+Decisions = dict[tuple[str, ...], Any]  # by student, chapter, and for overrides exercise
+Reader = Callable[[Line, Course], Decisions]
+
+
+def read_rules(out: Path, course: Course) -> Rules:
+    """Return what the instructor decided. Raises CourseError with the file and the line."""
+    overrides = decided(out / OVERRIDES, OVERRIDE_COLUMNS, overrides_in, course)
+    return Rules(course.lateness, read_extensions(out, course), overrides)
+
+
+def read_extensions(out: Path, course: Course) -> dict[About, Row]:
+    """Return all extensions, by student and chapter. Raises CourseError."""
+    return decided(out / EXTENSIONS, EXTENSION_COLUMNS, extensions_in, course)
+
+
+def read_teams(submitted: Path, course: Course) -> dict[About, str]:
+    """Return the teams of a folder of submissions, by student and chapter. Raises CourseError."""
+    return decided(submitted / TEAMS, TEAM_COLUMNS[:2], teams_in, course)
+
+
+def decided(path: Path, columns: tuple[str, ...], decisions_in: Reader, course: Course) -> Any:
+    """Return the decisions of all lines of a CSV; those on one chapter have priority.
+
+    Raises CourseError with the line's number.
+    """
+    general: Decisions = {}
+    single: Decisions = {}
+    for number, line in read_table(path, columns):
+        try:
+            if empty := [c for c in NEEDED if c in columns and not line[c]]:
+                raise ValueError(f"{' and '.join(empty)} must not be empty")
+            kind = general if line.get("chapter", "") in ("", ALL) else single
+            for about, decision in decisions_in(line, course).items():
+                if kind.setdefault(about, decision) != decision:
+                    what = " for ".join(reversed([about[0], about[-1]]))
+                    raise ValueError(f"an earlier line says something else on {what}")
+        except (ValueError, OverflowError, CourseError) as error:
+            raise CourseError(f"{path}, line {number}: {error}") from None
+    return general | single
+
+
+def teams_in(line: Line, course: Course) -> Decisions:
+    """Return the team of one line. Raises CourseError."""
+    student, team, chapter = (line.get(column, "") for column in TEAM_COLUMNS)
+    own = (course.chapter(chapter),) if chapter else course.chapters
+    return {(student, one.name): team for one in own}
+
+
+def overrides_in(line: Line, course: Course) -> Decisions:
+    """Return the decisions of one line. Raises ValueError or CourseError with a sentence."""
+    student, name, points, reason = (line[column] for column in OVERRIDE_COLUMNS)
+    given = None if points == EXCUSED else number_in("points", points)
+    if chapter := next((one for one in course.chapters if one.name == name), None):
+        if given is not None:
+            raise ValueError(f"{name} is a chapter, which can only be excused")
+        exercises = chapter.exercises
+    else:
+        chapter, exercise = course.exercise(name)
+        if given is not None and not 0 <= given <= exercise.points:
+            raise ValueError(f"{name} gives 0 to {exercise.points:g} points, not {points}")
+        exercises = (exercise,)
+    override = {"points": given, "reason": reason}
+    return {(student, chapter.name, exercise.name): override for exercise in exercises}
+
+
+def number_in(column: str, cell: str) -> float:
+    """Return a number as a spreadsheet may have written it. Raises ValueError."""
+    try:
+        return float(cell.replace(",", "."))
+    except ValueError:
+        other = f" or `{EXCUSED}`" if column == "points" else ""
+        raise ValueError(f"{column} must be a number{other}, not {cell!r}") from None
+
+
+def extensions_in(line: Line, course: Course) -> Decisions:
+    """Return the extensions of one line. Raises ValueError or CourseError with a sentence."""
+    student, name, due, hours, reason = (line[column] for column in EXTENSION_COLUMNS)
+    if bool(due) == bool(hours):
+        raise ValueError("give either a new deadline or extra hours")
+    deadlines = course.lateness.deadlines
+    own = deadlines if name == ALL else [course.chapter(name).name]
+    if not deadlines.keys() >= {*own}:
+        raise ValueError(f"{name} has no deadline in course_config.py")
+    dues = {}
+    for chapter in own:
+        if due:
+            dues[chapter] = check_deadline(with_zone(due, course.lateness.zone))
+        elif (more := number_in("hours", hours)) > 0:
+            moment = read_time(deadlines[chapter]) + timedelta(hours=more)
+            dues[chapter] = in_zone(written(moment), course.lateness.zone)
+        else:
+            raise ValueError(f"hours must be more than 0, not {hours}")
+    later = {c: d for c, d in dues.items() if read_time(d) >= read_time(deadlines[c])}
+    if name != ALL and not later:
+        raise ValueError(f"{dues[name]} is before the chapter's deadline, {deadlines[name]}")
+    return {(student, c): {"due": due, "reason": reason} for c, due in later.items()}
 
 
 # --- how the points come about, in sentences -----------------------------------------------------

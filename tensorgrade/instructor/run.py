@@ -4,33 +4,38 @@ It may be interrupted and repeated at any time. Two runs into the same folder do
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from rich.text import Text
 
 from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..built import refuse_unbuilt
 from ..course import Course, CourseError
+from ..exchange.text import printable, short
 from ..lateness import BEST
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
-from ..sources.finding import EXPECTED, About, find_submissions, named
+from ..sources.finding import EXPECTED, REPLACED, About, find_submissions, noted
 from ..sources.submitted_files import NOTHING, SubmittedFiles, submission_of
 from ..views.words import plural
-from .class_terminal import graders_failed, print_changes, print_notes, say, with_progress
-from .decisions import EXTENSIONS, OVERRIDES, read_extensions, read_rules, read_teams
+from . import rules
 from .dependencies import digest_of
+from .downloads import LONGEST_NOTE, MOST_TOLD
 from .grader import Workers, graded
 from .results import Results
-from .rules import Row, Rules, changes, key
-from .submitted_folder import REPLACED
+from .rules import Row, Rules
 
 LONGEST_CODE = 6000  # characters
+STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
+Rows = list[Row]
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,7 @@ class Run:
 
     jobs: processes on this machine (0: one per core). scheduler: dask's address. learners: the only
     ones to grade, with their teams; all if empty. again: grade them again, even if nothing has
-    changed. rescue: accept files with nearly the right name or place. roster: the learners of the
-    class. chapters: the only ones to grade; all if empty.
+    changed. roster: the learners of the class. chapters: the only ones to grade; all if empty.
     """
 
     setup: Setup
@@ -48,19 +52,13 @@ class Run:
     scheduler: str = ""
     learners: frozenset[str] = frozenset()
     again: bool = False
-    rescue: bool = True
     roster: tuple[str, ...] = ()
     chapters: tuple[str, ...] = ()
-
-    @property
-    def is_whole(self) -> bool:
-        """Return True if the run is on the whole class."""
-        return not (self.learners or self.chapters)
 
 
 def grade_class(
     submitted: Path, out: Path, course: Course, run: Run, console: Console
-) -> tuple[list[Row], list[str], list[str]]:
+) -> tuple[Rows, list[str], list[str]]:
     """Grade every ungraded submission.
 
     Return all rows, including earlier ones, notes for the instructor, and the submissions that this
@@ -70,10 +68,14 @@ def grade_class(
     """
     if out.resolve() == submitted.resolve():
         raise CourseError(f"{out} holds the submissions; choose another folder as --out")
-    isolation, extended = isolation_of(course, run), read_extensions(submitted, course)
+    # A scheduler's workers choose their own devices.
+    device = "cpu" if run.scheduler else choose_device(run.setup.device)
+    is_isolated = is_locked(course.isolation, run.setup.isolation, device)
+    is_whole = not (run.learners or run.chapters)
+    extended = rules.read_extensions(submitted, course)
     found, notes = find(submitted, course, run)
     refuse_unbuilt(run.setup.tests, course, {one.chapter for one in found})
-    rules, results = read_rules(out, course), Results(out, writes=True)
+    decided, results = rules.read_rules(out, course), Results(out, writes=True)
     attempts = results.attempts()
     graders = {c.name: digest_of(run.setup.tests, course, c.name) for c in course.chapters}
     had_file = {who for who, own in attempts.items() if not own[-1][0]["file"].startswith(NOTHING)}
@@ -81,80 +83,59 @@ def grade_class(
     before = {one: attempts.get(one.about, []) for one in found}
     todo = [o for o in found if run.again or not is_graded(o.digest, graders[o.chapter], before[o])]
     facts = {one: facts_on(one, extended.get(one.about)) for one in found}
-    results.expect(facts, graders, run.is_whole)
-    others = attempts.keys() - {one.about for one in found} if run.is_whole else set()
+    results.expect(facts, graders, is_whole)
+    others = attempts.keys() - {one.about for one in found} if is_whole else set()
     dues = course.lateness.deadlines
     undated = {o.student for o in found if o.chapter in dues and not (o.missing or o.submitted)}
-    print_notes(console, notes + noted((KEPT, {who for who, _ in others}), (UNDATED, undated)))
+    how = "to set one, write timestamp.txt in the chapter's folder"
+    told = {"not in this run, so earlier results are kept": {who for who, _ in others}}
+    notes += noted(told | {f"unknown times, which count as on time; {how}": undated})
+    print_notes(console, notes)
     known = f", {len(found) - len(todo)} of them graded before" if len(todo) < len(found) else ""
     say(console, f"{plural(len(found), 'submission')}{known}")
-    if rules.lateness.attempts == BEST:
+    if decided.lateness.attempts == BEST:
         todo += earlier_files(submitted, before, graders, course)
-    found_in = verdicts_on(todo, course, run, isolation, console)
     ungraded = {*todo}
-    for one, verdicts in with_progress(console, found_in, len(todo)):
+    for one, verdicts in verdicts_on(todo, course, run, is_isolated, console):
         results.add(graders[one.chapter], {one: [row_of(verdict, one) for verdict in verdicts]})
         ungraded.remove(one)
-    rows = told_changes(results, course, console)
+    shown, rows = results.exported(), results.rows(course)
+    moved = rules.changes(shown, rows)
+    results.note(moved)
+    results.export(rows)
+    print_changes(console, shown, rows, moved)
     left = {one.about for one in ungraded}
-    last = last_notes(rows, rules, graders, left) if run.is_whole else []
+    last = last_notes(rows, decided, graders, left) if is_whole else []
     return rows, last, sorted(map("/".join, left))
 
 
 def last_notes(
-    rows: list[Row], rules: Rules, graders: Mapping[str, str], left: set[About]
+    rows: Rows, decided: Rules, graders: Mapping[str, str], left: set[About]
 ) -> list[str]:
     """Return notes on what counts in a whole class. left: the submissions that are not graded."""
     students = {row["student"] for row in rows} | {student for student, _ in left}
     outdated = {
         row["student"]
         for row in rows
-        if row["graders"] != graders.get(row["chapter"]) and key(row)[:2] not in left
+        if row["graders"] != graders.get(row["chapter"]) and rules.key(row)[:2] not in left
     }
-    return noted(
-        (OUTDATED, outdated),
-        (f"{EXTENSIONS} {STRANGE}", {student for student, _ in rules.extensions} - students),
-        (f"{OVERRIDES} {STRANGE}", {student for student, *_ in rules.overrides} - students),
-    )
-
-
-def told_changes(results: Results, course: Course, console: Console) -> list[Row]:
-    """Return the rows that count now, after storing and printing what changed."""
-    before, rows = results.exported(), results.rows(course)
-    moved = changes(before, rows)
-    results.note(moved)
-    results.export(rows)
-    print_changes(console, before, rows, moved)
-    return rows
-
-
-KEPT = "not in this run, so earlier results are kept"
-UNDATED = (
-    "unknown times, which count as on time; to set one, write timestamp.txt in the chapter's folder"
-)
-STRANGE = "names learners without results"
-OUTDATED = "files that are no longer in SUBMITTED count as earlier graders have judged them"
-
-
-def noted(*about: tuple[str, set[str]]) -> list[str]:
-    """Return each note that is about somebody, with the names."""
-    return [f"{note}: {named(sorted(names))}" for note, names in about if names]
-
-
-def isolation_of(course: Course, run: Run) -> str:
-    """Return the kind of isolation. Raises CourseError for impossible options."""
-    # A scheduler's workers choose their own devices.
-    device = "cpu" if run.scheduler else choose_device(run.setup.device)
-    is_isolated = is_locked(course.isolation, run.setup.isolation, device)
-    return "sandbox" if is_isolated else "none"
+    judged = "count as earlier graders have judged them"
+    told = {f"files that are no longer in SUBMITTED {judged}": outdated}
+    for file, about in (
+        (rules.EXTENSIONS, decided.extensions),
+        (rules.OVERRIDES, decided.overrides),
+    ):
+        told[f"{file} names learners without results"] = {who for who, *_ in about} - students
+    return noted(told)
 
 
 def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles], list[str]]:
     """Return the submissions of a run, and notes for the instructor. Raises CourseError."""
-    teams, only = read_teams(submitted, course), {course.chapter(n).name for n in run.chapters}
-    found, notes = find_submissions(
-        submitted, course, teams, run.rescue, run.roster, only, run.learners
+    teams, only = (
+        rules.read_teams(submitted, course),
+        {course.chapter(n).name for n in run.chapters},
     )
+    found, notes = find_submissions(submitted, course, teams, run.roster, only, run.learners)
     if run.again:
         found = [one for one in found if not one.missing]
     missing = run.learners - {one.student for one in found} if run.again else set()
@@ -164,10 +145,10 @@ def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles
     return found, notes
 
 
-def is_graded(file: str, graders: str, attempts: list[list[Row]]) -> bool:
+def is_graded(file: str, graders: str, attempts: list[Rows]) -> bool:
     """Return True if these graders have graded this file, and did not fail on it."""
     same = [rows for rows in attempts if (rows[0]["file"], rows[0]["graders"]) == (file, graders)]
-    return bool(same) and not any(map(graders_failed, same[-1]))
+    return bool(same) and not any(map(rules.graders_failed, same[-1]))
 
 
 def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
@@ -183,7 +164,7 @@ def facts_on(one: SubmittedFiles, extension: Row | None) -> Row:
 
 def earlier_files(
     submitted: Path,
-    found: Mapping[SubmittedFiles, list[list[Row]]],
+    found: Mapping[SubmittedFiles, list[Rows]],
     graders: Mapping[str, str],
     course: Course,
 ) -> list[SubmittedFiles]:
@@ -205,19 +186,30 @@ def earlier_files(
 
 
 def verdicts_on(
-    todo: list[SubmittedFiles], course: Course, run: Run, isolation: str, console: Console
+    todo: list[SubmittedFiles], course: Course, run: Run, is_isolated: bool, console: Console
 ) -> Iterator[tuple[SubmittedFiles, list[Verdict]]]:
     """Grade each distinct content once, and yield the verdicts for all its submissions.
 
-    Submissions that this machine cannot grade are left out.
+    Submissions that this machine cannot grade are left out. A terminal shows the progress.
     """
     if not todo:
         return
     same = by_content(todo)
     with workers_for(len(same), course, run) as workers:
-        say(console, f"{plural(workers.count, 'worker')}, isolation {isolation}")
-        for first, verdicts in graded(list(same), workers, course):
-            yield from ((one, verdicts) for one in same[first])
+        kind = "sandbox" if is_isolated else "none"
+        say(console, f"{plural(workers.count, 'worker')}, isolation {kind}")
+        done = (
+            (o, told) for first, told in graded(list(same), workers, course) for o in same[first]
+        )
+        yield from track(
+            done,
+            "grading",
+            len(todo),
+            auto_refresh=False,  # a thread for the bar would prevent that workers are forked
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
 
 
 def row_of(verdict: Verdict, one: SubmittedFiles) -> Row:
@@ -244,3 +236,74 @@ def by_content(todo: list[SubmittedFiles]) -> dict[SubmittedFiles, list[Submitte
     for one in todo:
         groups[replace(one, student="", submitted="", team="")].append(one)
     return {group[0]: group for group in groups.values()}
+
+
+# --- on the terminal -----------------------------------------------------------------------------
+
+
+def say(console: Console, *lines: str) -> None:
+    """Print lines, in which nothing is markup."""
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
+
+
+def print_notes(console: Console, notes: list[str]) -> None:
+    """Print notes for the instructor."""
+    say(console, *(f"note: {printable(short(note, LONGEST_NOTE))}" for note in notes))
+
+
+def print_changes(console: Console, before: Rows, now: Rows, moved: Rows) -> None:
+    """Print the submissions whose points changed, by cause, with their points of all exercises.
+
+    Those with another file that earns no less are left out.
+    """
+    was, is_now = (rules.grouped(rows, "student", "chapter") for rows in (before, now))
+    told = defaultdict(list)
+    for why, *about in sorted(rules.grouped(moved, "why", "student", "chapter")):
+        old, new = (rules.total(rows[tuple(about)]) for rows in (was, is_now))
+        if new < old or (new > old and why != rules.OTHER_FILE):
+            told[why].append(f"{'/'.join(about)}: {old:g} → {new:g}")
+    for why, lines in told.items():
+        count = plural(len(lines), "submission")
+        say(console, f"{why}: points of {count} differ", *at_most(lines))
+
+
+def at_most(lines: list[str]) -> list[str]:
+    """Return the first lines, indented, and the number of the others."""
+    more = [f"  … and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
+    return [f"  {line}" for line in lines[:MOST_TOLD]] + more
+
+
+def print_class(console: Console, course: Course, rows: Rows) -> None:
+    """Print the table of a class, its mistakes and its troubles, from the rows that count."""
+    console.print(exercise_table(course, rows))
+    made = {(row["student"], name) for row in rows for name in row["mistakes"]}
+    counts = Counter(name for _, name in sorted(made)).most_common(6)
+    most = ", ".join(f"{name} ({count})" for name, count in counts)
+    found = f"Most frequent mistakes (learners who made them): {most}"
+    console.print(Text(f"\n{found if most else 'No known mistake was recognized.'}"))
+    troubled = rules.grouped(filter(rules.in_trouble, rows), "student", "chapter").values()
+    told = "{student}/{chapter} {exercise}: {status}. {message}"
+    lines = [told.format(**row | {"message": short(row["message"])}) for row, *_ in troubled]
+    if lines:
+        title = f"\n{plural(len(lines), 'file')} could not be graded as usual"
+        say(console, f"{title} (other learners are not affected):", *at_most(lines))
+
+
+def exercise_table(course: Course, rows: Rows) -> Table:
+    """Return a table with the counts of each status and the mean points of every exercise.
+
+    Excused learners are not counted.
+    """
+    by_exercise = rules.grouped((row for row in rows if row["max_points"]), "exercise")
+    table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False)
+    table.add_column("exercise", no_wrap=True)
+    for title in ("pass", "part", "fail", "to do", "err", "time", "kill", "mean"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for exercise in (exercise for chapter in course.chapters for exercise in chapter.exercises):
+        if own := by_exercise[exercise.name,]:
+            counts = Counter(row["status"] for row in own)
+            mean = sum(row["points"] for row in own) / len(own)
+            cells = [str(counts[status] or "·") for status in STATUSES]
+            table.add_row(exercise.name, *cells, f"{mean:.1f}/{exercise.points:g}")
+    return table

@@ -10,16 +10,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 import yaml
 
 from ..course import CourseError
 from ..lateness import read_time, written, zone_named
 from ..sources.candidates import File, NotRead, shown
-from ..sources.submitted_files import escaped
 from .downloads import Download, commit_dates, letters
-from .people import People, called
-from .roster import DRAFT, DUE, IDENTIFIER, STATUS, SUBMITTED_AT, Person, Row, number_of, read_date
+from .people import IDENTIFIER, WORDS, People, Person, Row, called
 
 ADVICE = "If this is a group, write its members into teams.csv in SUBMITTED"
 TEXTS = "submitted only an online text or link, which is not collected"
@@ -43,6 +42,23 @@ def owned(file: File, name: str, people: tuple[Person, ...], at: str = "", team:
     )
 
 
+STATUS, DUE, SUBMITTED_AT = "status", "due date", "last modified (submission)"
+MONTH = {name: int(n) for n, names in WORDS["months"].items() for name in names.split()}
+WORD = rf"\b(?P<month>{'|'.join(sorted(MONTH, key=len, reverse=True))})"
+TIME = (
+    r"\D{1,12}(?P<hour>\d{1,2})[:h.](?P<minute>\d\d)(:(?P<second>\d\d))?"
+    r"(\s*(?P<half>[ap])\.?\s?m\b)?"
+)
+DATES = [
+    re.compile(date + TIME)
+    for date in (
+        r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)",
+        rf"\b(?P<day>\d{{1,2}})[.ºª]?\s+(de\s+)?{WORD}\s+(de\s+)?(?P<year>\d{{4}})",
+        rf"{WORD}\s+(?P<day>\d{{1,2}}),?\s+(?P<year>\d{{4}})",
+    )
+]
+# The status of files that a learner has not submitted yet.
+DRAFT = re.compile(r"(draft|entwurf|brouillon|borrador|bozza|concept|rascunho)\b", re.IGNORECASE)
 # The path of a file. The default group has no number.
 MOODLE = re.compile(
     r"(?:.*?/)??(?P<name>[^/]+?)(?:_(?P<id>\d+))?_assignsubmission_(?P<kind>[a-z]+)"
@@ -59,7 +75,7 @@ def moodle(download: Download) -> Iterator[File]:
     anonymous marking, the number alone decides. Raises CourseError without a worksheet.
     """
     download.roster.check_worksheet()
-    numbers = {number_of(row.cells[IDENTIFIER]): row for row in download.roster.rows}
+    numbers = {row.number: row for row in download.roster.rows}
     groups = defaultdict(list)
     for row in download.roster.rows:
         groups[letters(row.cells.get("group", ""))].append(row)
@@ -111,6 +127,28 @@ def date_in(download: Download, row: Row, column: str) -> str:
         return ""
 
 
+def read_date(text: str) -> datetime | None:
+    """Return the local time in a worksheet's cell; None if there is none that is understood.
+
+    Moodle writes months as words.
+
+    >>> str(read_date("Montag, 5. Oktober 2026, 14:30"))
+    '2026-10-05 14:30:00'
+    >>> str(read_date("2026-10-05 2:30 PM")), read_date("10/5/2026, 2:30 PM")
+    ('2026-10-05 14:30:00', None)
+    """
+    for date in DATES:
+        if found := date.search(text.casefold()):
+            hour, half = int(found["hour"]), found["half"]
+            if half:
+                hour = hour % 12 + (12 if half == "p" else 0)
+            month = MONTH.get(found["month"]) or int(found["month"])
+            with suppress(ValueError):
+                day = int(found["year"]), month, int(found["day"])
+                return datetime(*day, hour, int(found["minute"]), int(found["second"] or 0))
+    return None
+
+
 def extensions_in(download: Download) -> dict[str, str]:
     """Return the later deadlines in Moodle's worksheet, by learner, in UTC. Raises CourseError.
 
@@ -124,7 +162,7 @@ def extensions_in(download: Download) -> dict[str, str]:
     found = {}
     for row, due in zip(download.roster.rows, dues, strict=True):
         if own := max(date_in(download, row, STATUS), due if due > usual else ""):
-            found[escaped(row.person["student"])] = own
+            found[row.student] = own
     return found
 
 
@@ -159,12 +197,11 @@ def canvas(download: Download) -> Iterator[File]:
             if owners := (person,) if person else download.teams.get(letters(who), ()):
                 mine = owned(file, own, owners, team=who)
                 yield replace(mine, turn=int(number), late=bool(late))
-            elif other := people.find("canvas_id", user):
-                why = f"{shown(who)} has the number {user} of {called(other)}"
-                download.lose(file, f"{why}. {ADVICE}")
-            else:
-                why = f"it is unclear which number of {shown(who)} is a person's"
-                download.lose(file, f"{why}; give the gradebook")
+                continue
+            why = f"it is unclear which number of {shown(who)} is a person's; give the gradebook"
+            if other := people.find("canvas_id", user):
+                why = f"{shown(who)} has the number {user} of {called(other)}. {ADVICE}"
+            download.lose(file, why)
 
 
 def canvas_person(people: People, name: str, number: str) -> Person | None:
@@ -260,10 +297,8 @@ def git(download: Download) -> Iterator[File]:
     list of the host, a file's time is that of its last commit. Raises CourseError if most clones
     are unknown.
     """
-    owners = clones_at(download, 1)
-    if not any(owners.values()):
-        deeper = clones_at(download, 2)
-        owners = deeper if any(deeper.values()) else owners
+    both = [clones_at(download, depth) for depth in (1, 2)]
+    owners = max(both, key=lambda owners: any(owners.values()))
     strangers = [clone for clone, people in owners.items() if not people]
     if strangers and 2 * len(strangers) >= len(owners):  # probably these are teams
         count = f"{len(strangers)} of {len(owners)} clones end with no login of the class"

@@ -29,7 +29,6 @@ DEEPEST = 3  # folders between the learner's and the file
 MOST_MEMBERS = 1000
 MOST_ZIPS = 20  # zips that are opened for one learner
 MOST_LEFT = 2  # versions that do not count, that are listed by name
-ENCRYPTED = 1  # a flag of an entry
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods can expand without limit
 MEMBER = b"PK\x01\x02"  # the first bytes of each entry in a zip's table of contents
 NO_ARCHIVE = (
@@ -92,7 +91,10 @@ class File:
         return self.path == f"{self.chapter}/{self.counts_as}"
 
     def age(self, latest: float) -> tuple[float, int, int, bool]:
-        """Return the sort key of versions: the time, the system's number, and that of a copy."""
+        """Return the sort key of versions: the time, the system's number, and that of a copy.
+
+        latest: the time of the newest version.
+        """
         time = latest if latest - self.time < SAME_MOMENT else self.time
         return time, self.turn, self.copy, self.is_exact
 
@@ -144,19 +146,13 @@ def add_zip(found: Found, file: File, chapters: Collection[str], limits: Limits)
     except (NotRead, *NO_ARCHIVE):
         found.unopened.append(file.shown)
         return
-    for entry in entries_of(archive):
-        inside = replace(file, path=f"{file.path}/{entry.path}", read=entry.read)
+    for info in archive.infolist():
+        path, read = f"{file.path}/{info.filename}", partial(read_entry, archive, info)
+        inside = replace(file, path=path, read=read)
         if inside.name.lower().endswith((".zip", *ARCHIVES)):
             found.unopened.append(short(inside.shown, LONGEST_SHOWN))
-        elif all(map(is_visible, entry.path.split("/"))):
+        elif all(map(is_visible, info.filename.split("/"))):
             found.candidates += filter(None, [meaning(inside, chapters)])
-
-
-def entries_of(archive: zipfile.ZipFile) -> Iterator[File]:
-    """Yield the files of a zip, and links."""
-    for info in archive.infolist():
-        if not info.is_dir():
-            yield File(info.filename, partial(read_entry, archive, info))
 
 
 def meaning(file: File, chapters: Collection[str]) -> File | None:
@@ -234,13 +230,11 @@ def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> by
         raise NotRead("is a link, not a file")
     if info.compress_type not in METHODS:
         raise NotRead("is compressed in a way that is not read; make a usual zip")
-    if info.flag_bits & ENCRYPTED:
-        raise NotRead("is encrypted")
     try:
         with archive.open(info) as file:
             return file.read(most + 1)
     except NO_ARCHIVE:
-        raise NotRead("is damaged") from None
+        raise NotRead("is damaged or encrypted") from None
 
 
 def shown(name: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .candidates import Found, candidates_in, files_below, shown
+from .candidates import Found, NotRead, candidates_in, files_below, shown
 from .submitted_files import (
     NOT_SUBMITTED,
     STAMP,
@@ -25,6 +25,7 @@ About = tuple[str, str]  # student, chapter
 MOST_NAMED = 10
 TEAMS = "teams.csv"  # next to the learners' folders
 OURS = (TEAMS, "extensions.csv", "collected.csv")  # other files there that we read or write
+REPLACED = ".replaced"  # earlier folders there
 PEOPLE = "people.csv"  # next to SUBMITTED
 COURSES_OWN = ("course_config.py", "exercises/course.json", "course.json")
 EXPECTED = (
@@ -74,17 +75,15 @@ def find_submissions(
     submitted: Path,
     course: Course,
     teams: Mapping[About, str],
-    rescue: bool = True,
     roster: Collection[str] = (),
     chapters: Collection[str] = (),
     only: Collection[str] = (),
 ) -> tuple[list[SubmittedFiles], list[str]]:
     """Return all submissions in a fixed order, and notes for the instructor.
 
-    teams: of learners' chapters. rescue: accept files whose name or place is nearly right. roster:
-    the learners of the class; each of them gets a submission. chapters, only: the only chapters,
-    and the only learners with their teams; all if empty. Raises CourseError if SUBMITTED cannot be
-    read, is a course, or is one folder too high or too deep.
+    teams: of learners' chapters. roster: the learners of the class; each of them gets a submission.
+    chapters, only: the only chapters, and the only learners with their teams; all if empty. Raises
+    CourseError if SUBMITTED cannot be read, is a course, or is one folder too high or too deep.
     """
     if own := [name for name in COURSES_OWN if (submitted / name).exists()]:
         raise CourseError(f"{submitted} is a course, because it holds {own[0]}. {EXPECTED}")
@@ -97,7 +96,7 @@ def find_submissions(
         why = f"{submitted} cannot be read: {error.strerror}. {EXPECTED}"
         raise CourseError(why) from None
     outside = [shown(p.name) for p in paths if p not in folders and p.name not in OURS]
-    learners = [learner_in(path, course, rescue) for path in paths if path in folders]
+    learners = [learner_in(path, course) for path in paths if path in folders]
     listed, here = {escaped(name) for name in roster}, {learner.name for learner in learners}
     check_depth(submitted, learners, {chapter.name for chapter in course.chapters}, listed)
     learners += [Learner(name) for name in set(roster) if escaped(name) not in here]
@@ -108,12 +107,8 @@ def find_submissions(
     submissions = [learner.submitted_files(chapter) for learner in learners for chapter in graded]
     submissions, notes_on_teams = shared(submissions, teams)
     if only:
-        asked = {(one.team, one.chapter) for one in submissions if one.student in only}
-        submissions = [
-            one
-            for one in submissions
-            if one.student in only or (one.team and (one.team, one.chapter) in asked)
-        ]
+        asked = {(one.team, one.chapter) for one in submissions if one.student in only and one.team}
+        submissions = [o for o in submissions if o.student in only or (o.team, o.chapter) in asked]
     told = [sentence for learner in learners for sentence in learner.told]
     more = len(told) - MOST_TOLD
     notes = told[:MOST_TOLD] + ([f"{more} more files like these"] if more > 0 else [])
@@ -153,39 +148,32 @@ def shared(
     return [own[about] for about in sorted(own)], notes
 
 
-def learner_in(folder: Path, course: Course, rescue: bool) -> Learner:
+def learner_in(folder: Path, course: Course) -> Learner:
     """Return a learner with all their submissions; an unreadable folder becomes their trouble."""
     learner = Learner(folder.name)
     try:
         if folder.is_symlink():
-            learner.trouble = "The learner's folder is a link, not a folder."
-        else:
-            look_into(learner, folder, course, rescue)
+            raise NotRead("is a link, not a folder")
+        names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
+        chapters = [chapter.name for chapter in course.chapters]
+        found = candidates_in(files_below(folder), chapters, course.limits)
+        for chapter in chapters:
+            read, told = submission_of(learner.name, chapter, found, course.limits)
+            if read is None and chapter in names:
+                read = nothing_in(learner.name, folder / chapter, found)
+            if read is not None:
+                at = submission_time(folder / chapter)
+                learner.submissions[chapter] = replace(read, submitted=at)
+            learner.told += [told] if told else []
+        used = [one.path for one in found.candidates] + found.unopened
+        known = {*chapters, *(path.partition("/")[0] for path in used)}
+        learner.stray = [shown(name) for name in names if name not in known]
+        learner.found = found
     except Exception as error:  # an unexpected error affects only this learner
-        why = getattr(error, "strerror", None) or type(error).__name__
-        learner.trouble = f"The learner's folder cannot be read: {why}."
+        why = f"cannot be read: {getattr(error, 'strerror', None) or type(error).__name__}"
+        why = str(error) if isinstance(error, NotRead) else why
+        learner.trouble = f"The learner's folder {why}."
     return learner
-
-
-def look_into(learner: Learner, folder: Path, course: Course, rescue: bool) -> None:
-    """Find all submissions in a learner's folder. Raises OSError."""
-    names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
-    chapters = [chapter.name for chapter in course.chapters]
-    found = candidates_in(files_below(folder), chapters, course.limits)
-    if not rescue:
-        found = Found([one for one in found.candidates if one.is_exact])
-    for chapter in chapters:
-        read, sentence = submission_of(learner.name, chapter, found, course.limits)
-        if read is None and chapter in names:
-            read = nothing_in(learner.name, folder / chapter, found)
-        if read is not None:
-            at = submission_time(folder / chapter)
-            learner.submissions[chapter] = replace(read, submitted=at)
-        learner.told += [sentence] if sentence else []
-    used = [one.path for one in found.candidates] + found.unopened
-    known = {*chapters, *(path.partition("/")[0] for path in used)}
-    learner.stray = [shown(name) for name in names if name not in known]
-    learner.found = found
 
 
 def nothing_in(student: str, folder: Path, found: Found) -> SubmittedFiles:
@@ -215,22 +203,24 @@ def check_depth(
     Otherwise a whole class would be graded as one learner. It is too high if no file is in its
     place, and folders that are not on the roster hold several folders with the same chapter.
     """
-    holds: dict[str, set[str]] = {}
+    deep: dict[str, set[str]] = {}
+    is_class = False
     for learner in learners:
         folders: dict[str, set[str]] = defaultdict(set)
         for one in learner.found.candidates:
             first, *rest = one.path.split("/")
             if ".zip/" not in one.path.lower():
                 folders[one.chapter].add(shown(first) if rest and first not in chapters else "")
-        in_place = {"" for names in folders.values() if "" in names}
-        holds[learner.folder] = max(folders.values(), key=len, default=set()) | in_place
-    held = {one: names for one, names in holds.items() if len(names) > 1 and "" not in names}
-    others = [names for one, names in holds.items() if one not in held and one not in chapters]
-    deeper = [one for one in held if escaped(one) not in roster]
-    if deeper and not any(others):
+        most = max(folders.values(), key=len, default=set())
+        if len(most) > 1 and not any("" in names for names in folders.values()):
+            deep[learner.folder] = most
+        else:
+            is_class |= bool(folders) and learner.folder not in chapters
+    deeper = [one for one in deep if escaped(one) not in roster]
+    if deeper and not is_class:
         first = shown(deeper[0])
         raise CourseError(
-            f"{first} seems to hold a folder for each learner: {named(sorted(held[deeper[0]]))}. "
+            f"{first} seems to hold a folder for each learner: {named(sorted(deep[deeper[0]]))}. "
             f"Grade {named([str(submitted / shown(one)) for one in deeper])} instead. If {first} "
             "is one learner, give a --roster that lists this name"
         )
@@ -243,16 +233,20 @@ def notes_on(
     learners: list[Learner], outside: list[str], submissions: list[SubmittedFiles]
 ) -> list[str]:
     """Return notes on submissions that are missing, unopened or stray."""
-    notes = []
     unknown = {learner.name for learner in learners if learner.found.unopened}
-    for chapter in sorted({one.chapter for one in submissions}):
-        own = [one for one in submissions if one.chapter == chapter and one.missing]
-        if absent := [one.student for one in own if one.student not in unknown]:
-            notes.append(f"no submission for {chapter} by {named(absent)}")
-    if archives := [f"{one.name}/{where}" for one in learners for where in one.found.unopened]:
-        notes.append(f"archives that are not opened: {named(archives)}")
+    missing = [one for one in submissions if one.missing and one.student not in unknown]
+    told: dict[str, list[str]] = defaultdict(list)
+    for one in sorted(missing, key=lambda one: one.chapter):
+        told[f"no submission for {one.chapter}"].append(one.student)
+    archives = [f"{one.name}/{where}" for one in learners for where in one.found.unopened]
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
-    return notes + ([f"left out, because of no chapter: {named(stray)}"] if stray else [])
+    more = {"archives that are not opened": archives, "left out, because of no chapter": stray}
+    return noted(told | more)
+
+
+def noted(told: Mapping[str, Collection[str]]) -> list[str]:
+    """Return each note that is about somebody, with the names."""
+    return [f"{note}: {named(sorted(names))}" for note, names in told.items() if names]
 
 
 def named(students: list[str]) -> str:

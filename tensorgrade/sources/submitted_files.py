@@ -76,13 +76,12 @@ def escaped(name: str) -> str:
     for at, c in enumerate(whole):
         around = (whole[at - 1 : at], whole[at + 1 : at + 2])
         joins = c in JOINERS and all(one > LAST_WITHOUT_JOINERS for one in around)
-        characters.append(c if joins or is_seen(c) else c.encode("unicode_escape").decode())
+        characters.append(
+            c
+            if joins or (c.isprintable() and not INVISIBLE.match(c))
+            else c.encode("unicode_escape").decode()
+        )
     return "".join(characters)
-
-
-def is_seen(character: str) -> bool:
-    """Return True if readers can see this character."""
-    return character.isprintable() and not INVISIBLE.match(character)
 
 
 NOT_SUBMITTED = "There is no submission for this chapter."

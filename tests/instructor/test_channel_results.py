@@ -1,22 +1,21 @@
 """What course systems are told: scores, late work, limits; and no learner is obeyed."""
 
-import json
 from dataclasses import asdict
 
 import pytest
 from traitlets.config import Config
 
-from tensorgrade.instructor import channel_run
-from tensorgrade.instructor.channel_run import (
+from tensorgrade.instructor import channels
+from tensorgrade.instructor.channels import (
     is_over_limit,
+    prairielearn,
     public_results,
     results_of,
-    submission_in,
 )
 from tensorgrade.lateness import Lateness
 from tensorgrade.nbgrader_plugin.autograding import LateWork
 
-from .runs import CH1, COURSE, MOST, chapter_rows, row
+from .runs import CH1, MOST, chapter_rows, row
 
 METADATA = {
     "id": 123456,
@@ -116,37 +115,12 @@ def test_nbgraders_own_penalty_is_the_same():
 
 def test_before_the_date_for_feedback_no_system_shows_a_test(tmp_path, monkeypatch):
     rows = chapter_rows("learner", status="failed", share=0.25, message="The scores are scaled.")
-    monkeypatch.setattr(channel_run, "rows_on", lambda *_: rows)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "graders").mkdir()
+    monkeypatch.setattr(channels, "rows_on", lambda *_: rows)
     for date, seen in (("2032-01-20 08:00 UTC", False), ("2030-01-20 08:00 UTC", True)):
         rule = Lateness(feedback_from=date)
         results = results_of(rows, {}, rule)
         shown = {test["visibility"] for test in results["tests"]}
         assert shown == {"visible" if seen else "after_published"}
         assert seen or results["output"].startswith("Your submission was received.")
-        (tmp_path / "graders" / "lateness.json").write_text(json.dumps(vars(rule)))
-        channel_run.prairielearn(CH1, tmp_path)
-        results = json.loads((tmp_path / "results" / "results.json").read_text())
+        results = prairielearn(CH1, tmp_path, tmp_path, rule)
         assert len(results["tests"]) == (len(rows) if seen else 0) and results["score"] == 0.25
-
-
-def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(tmp_path):
-    def found(name: str, chapter: str = CH1):
-        return submission_in(tmp_path / name, chapter, COURSE)
-
-    def write(path: str, content: bytes) -> None:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_bytes(content)
-
-    write("a/homework.py", b"1")
-    write("a/my_model.safetensors", b"2")
-    assert (found("a").filename, found("a").content) == (f"{CH1}.py", b"1")
-    write("a/other.py", b"2")
-    assert found("a").missing
-    write(f"a/{CH1} (1).py", b"3")
-    assert found("a").content == b"3"
-    third = COURSE.chapters[2].name
-    for where in ("exercises", "exercises/given/ch4_multi_head_attention"):  # the kit
-        write(f"kit/{where}/{third}.py", where.encode())
-    assert found("kit", third).content == b"exercises"

@@ -113,7 +113,7 @@ def test_in_gradescopes_folders_its_own_script_writes_its_results(packages, tmp_
     base = tmp_path / "autograder"
     source = unpacked(packages["gradescope"], base / "source")
     (base / "submission").mkdir()
-    file = base / "submission" / f"{CH1}.py"
+    file = base / "submission" / "homework.py"  # the only file
     file.write_text(wrong(CH1)[1], encoding="utf-8")
     for told in (METADATA, earlier(*TODAY)):
         (base / "submission_metadata.json").write_text(json.dumps(told))

@@ -190,7 +190,7 @@ OTHER: dict[str, tuple[Aged, int, str]] = {
     # links, and files in the place of folders
     "linked_folder": ({"work": ROOT / "solutions"}, 0, ""),
     "file": ({CH1: ONE}, 0, "is a file, not a folder"),
-    "folder": ({f"{CH1}/{PY}": None}, 0, ""),
+    "folder": ({f"{CH1}/{PY}/file": b""}, 0, ""),
     # what is written in another way, and is no text
     "utf16_without_mark": ({f"{CH1}/{PY}": "# café\n".encode("utf-16-le")}, 0, "not UTF-8"),
 }  # fmt: skip
@@ -216,7 +216,7 @@ def write(folder: Path, files: Aged) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         content, age = content if isinstance(content, tuple) else (content, 0)
         if content is None:
-            path.mkdir()
+            os.mkfifo(path)
         elif isinstance(content, Path):
             path.symlink_to(content)
         else:
@@ -232,17 +232,7 @@ def time_of(name: str) -> datetime:
 def write_folders(submitted: Path) -> None:
     """Write SUBMITTED/<student>/<chapter>/ for the whole class, and what belongs to no learner."""
     for name, (files, *_) in CLASS.items():
-        folder = submitted / name / CH1
-        folder.mkdir(parents=True)
-        for file, content in files.items():
-            path = folder / file
-            path.parent.mkdir(exist_ok=True)
-            if content is None:
-                os.mkfifo(path)
-            elif isinstance(content, Path):
-                path.symlink_to(content)
-            else:
-                path.write_bytes(content)
+        write(submitted / name / CH1, files)
     for name, (own, *_) in (NEAR | OTHER).items():
         write(submitted / name, own)
     (submitted / "right" / "another_course").mkdir()
@@ -364,6 +354,10 @@ def test_each_learner_has_a_row_for_every_exercise_with_the_agreed_fields(class_
 
 def test_the_run_and_every_view_show_the_same_class(class_):
     out, points, said = class_.graded.out, points_of(class_.graded), class_.graded.said
+    left = {"results.jsonl", "results.sqlite", "report.html"}
+    assert {path.name for path in out.iterdir()} == left
+    size = (out / "report.html").stat().st_size
+    assert size < (100 << 10) + 10_000 * len(class_.graded.rows)
     assert "\x1b" not in said and notes_in(said, "another_course")
     assert "could not be graded as usual" in said
 

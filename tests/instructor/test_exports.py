@@ -189,15 +189,6 @@ def test_formulas_of_learners_are_none_and_cells_of_others_stay(moodle):
         assert not formula(one["student"])
 
 
-def test_feedback_in_moodle_tells_about_late_work(term):
-    term.settings(deadlines={CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2)
-    term.put("ada@uni.edu", 1.0)
-    term.grade()
-    term.worksheet = downloads.moodle(term.folder / "m.zip", {"ada": {}}, {})
-    (ada,) = to_moodle(term)
-    assert ada["Grade"] == "80.0" and "1 hour late: 7.8 points" in ada["Feedback comments"]
-
-
 def test_feedback_files_are_in_moodles_folders_each_about_one_learner(moodle):
     """Moodle looks for the number after the first underscore, so names may hold none."""
     lines = moodle.worksheet.read_text(encoding="utf-8-sig").splitlines()

@@ -339,7 +339,7 @@ def test_nothing_is_written_through_a_link(tmp_path):
     found = from_git(tmp_path, source, *names)
     assert found.count == {"chi": "hw-chi", "dan": "hw-dan", "fay": "hw-fay"}
     assert not list(outside.iterdir())
-    assert found.said.count("has a link in its path") == 2 and found.status == 1
+    assert found.said.count("cannot be written: a link is in its path") == 2 and found.status == 1
     assert "3 submissions written" in found.said
 
 

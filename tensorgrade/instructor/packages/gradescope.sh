@@ -5,4 +5,4 @@ PYTHON="$BASE/venv/bin/python"
 [ -x "$PYTHON" ] || PYTHON=python3
 cd "$BASE/source" || exit 1
 export PYTHONPATH="$BASE/source"
-exec "$PYTHON" -m tensorgrade.instructor.channel_run gradescope {chapter} "$BASE"
+exec "$PYTHON" -m tensorgrade.instructor.channels gradescope {chapter} "$BASE"

@@ -3,4 +3,4 @@
 BASE="${GRADE:-/grade}"
 cd "$BASE/tests" || exit 1
 export PYTHONPATH="$BASE/tests"
-exec python3 -m tensorgrade.instructor.channel_run prairielearn {chapter} "$BASE"
+exec python3 -m tensorgrade.instructor.channels prairielearn {chapter} "$BASE"

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -20,19 +20,9 @@ from ...recognition.fingerprints import read_mistakes
 from ...sources.submitted_files import NOTHING
 from ...views.pages import pages_in
 from ...views.words import plural
-from ..class_terminal import in_trouble
+from .. import rules
 from ..people import safe
 from ..results import Results, rows_of
-from ..rules import (
-    decision_sentence,
-    found,
-    grouped,
-    is_changed,
-    late,
-    most_of,
-    points_steps,
-    total,
-)
 
 # By status: a mark that needs no colour, and words.
 STATES = {
@@ -61,15 +51,15 @@ PAGES.undefined = StrictUndefined
 PAGES.filters |= {
     "points": "{:g}".format,
     "percent": "{:.0%}".format,
-    "late": late,
+    "late": rules.late,
     "of": plural,
     "breakable": breakable,
-    "said": decision_sentence,
-    "points_steps": points_steps,
+    "said": rules.decision_sentence,
+    "points_steps": rules.points_steps,
     "in_zone": in_zone,
 }
 PAGES.tests |= {
-    "changed": is_changed,
+    "changed": rules.is_changed,
     "loaded": lambda rows: any(row["status"] != Status.ERROR for row in rows),
     "missing": is_missing,
 }
@@ -100,21 +90,6 @@ def write_report(
     return path
 
 
-def groups_of(rows: list[dict]) -> list[dict]:
-    """Return the largest groups of a class: wrong answers with the same results, and one's code."""
-    members = grouped((row for row in rows if row.get("group")), "group")
-    found = [
-        {
-            **{name: same[0][name] for name in ("group", "exercise", "message")},
-            "students": [row["student"] for row in same],
-            "code": next((row["code"] for row in same if row.get("code")), ""),
-        }
-        for same in members.values()
-    ]
-    order = sorted(found, key=lambda one: (-len(one["students"]), one["exercise"], one["group"]))
-    return order[:MOST_GROUPS]
-
-
 def identical_files(rows: list[dict], learners: Collection[str]) -> list[dict]:
     """Return `chapter` and `students` of each file that several learners share.
 
@@ -135,6 +110,7 @@ def identical_files(rows: list[dict], learners: Collection[str]) -> list[dict]:
     return sorted(found, key=lambda group: (group["chapter"], -len(group["students"])))
 
 
+MOST_HARD = 5  # exercises that are listed as the hardest ones
 BINS = 10
 MOST_MISTAKES = 15
 MOST_GROUPS = 15
@@ -176,14 +152,9 @@ def people_of(rows: list[dict], most: float) -> dict[str, Person]:
     for row in rows:
         person = people[row["student"]]
         person.points += row["points"]
-        person.most -= most_of(row) - row["max_points"]  # excused exercises do not count
+        person.most -= rules.most_of(row) - row["max_points"]  # excused exercises do not count
         person.chapters.setdefault(row["chapter"], []).append(row)
     return people
-
-
-def submissions_in(rows: Iterable[dict]) -> int:
-    """Return the number of submissions that have these rows."""
-    return len(grouped(rows, "student", "chapter"))
 
 
 def class_view(course: Course, rows: list[dict]) -> dict:
@@ -192,21 +163,24 @@ def class_view(course: Course, rows: list[dict]) -> dict:
     most = sum(chapter.points for chapter in submitted)
     people = people_of(rows, most)
     shares = [person.share for person in people.values()]
-    without_file = [row for row in rows if row.get("message_id") == NO_FILE]
-    there = [row for row in rows if row.get("message_id") not in (NO_FILE, NOTHING_SUBMITTED)]
+    first = {rules.key(row)[:2]: row for row in rows}.values()  # a row of each submission
+    kinds = Counter(row.get("message_id") for row in first)
     # The last one includes 100 %.
     counts = Counter(min(int(share * BINS + 1e-9), BINS - 1) for share in shares)
-    troubled = grouped(filter(in_trouble, rows), "student", "chapter", "status", "message")
+    alike = rules.grouped((row for row in rows if row.get("group")), "group").values()
+    troubled = rules.grouped(
+        filter(rules.in_trouble, rows), "student", "chapter", "status", "message"
+    )
     low = [person for person in people.values() if person.most and person.share < NEEDS_HELP]
     low.sort(key=lambda person: (person.share, person.name))
     return {
         "course": course,
         "people": people,
         "most": most,
-        "submissions": submissions_in(there),
-        "missing": submissions_in(filter(is_missing, rows)),
-        "without_file": submissions_in(without_file),
-        "late": submissions_in(row for row in rows if row.get("late_seconds")),
+        "submissions": len(first) - kinds[NO_FILE] - kinds[NOTHING_SUBMITTED],
+        "missing": kinds[NOTHING_SUBMITTED],
+        "without_file": kinds[NO_FILE],
+        "late": sum(bool(row.get("late_seconds")) for row in first),
         "median": median(shares) if shares else 0.0,
         "bins": [counts[number] for number in range(BINS)],
         "chapters": [chapter_view(chapter, rows, len(people)) for chapter in submitted],
@@ -215,8 +189,8 @@ def class_view(course: Course, rows: list[dict]) -> dict:
         "needs_help": NEEDS_HELP,
         "most_helped": ENOUGH_HELP,
         "trouble": troubled,
-        "troubled": submissions_in(filter(in_trouble, rows)),
-        "groups": groups_of(rows),
+        "troubled": len({rules.key(row)[:2] for row in filter(rules.in_trouble, rows)}),
+        "groups": sorted(alike, key=lambda own: (-len(own), own[0]["exercise"]))[:MOST_GROUPS],
         "by_hand": [row for row in rows if row.get("override")],
         "isolations": sorted(Counter(row["isolation"] for row in rows).items()),
     }
@@ -228,55 +202,48 @@ def chapter_view(chapter: Chapter, rows: list[dict], learners: int) -> dict:
     The counts say how many learners passed, tried without passing, and never began.
     """
     own = [row for row in rows if row["chapter"] == chapter.name]
-    by_exercise = grouped(own, "exercise")
     counts = []
     for name in (exercise.name for exercise in chapter.exercises):
-        statuses = [row["status"] for row in by_exercise[name,]]
-        passed = statuses.count("passed")
-        tried = len(statuses) - passed - statuses.count("not_attempted")
-        never = learners - passed - tried
-        counts.append({"name": name, "passed": passed, "tried": tried, "never": never})
+        statuses = Counter(row["status"] for row in own if row["exercise"] == name)
+        passed, begun = statuses["passed"], statuses.total() - statuses["not_attempted"]
+        never = learners - begun
+        counts.append({"name": name, "passed": passed, "tried": begun - passed, "never": never})
     asked = [row for row in own if row["max_points"]]  # not excused
-    missing = submissions_in(filter(is_missing, asked))
+    first = {row["student"]: row for row in asked}.values()  # a row of each submission
+    missing = sum(map(is_missing, first))
     return {
         "title": chapter.title,
         "counts": counts,
-        "share": total(asked) / (total(asked, "max_points") or 1),
-        "submitted": submissions_in(asked) - missing,
+        "share": rules.total(asked) / (rules.total(asked, "max_points") or 1),
+        "submitted": len(first) - missing,
         "missing": missing,
-        "late": submissions_in(row for row in asked if row.get("late_seconds")),
+        "late": sum(bool(row.get("late_seconds")) for row in first),
     }
-
-
-MOST_HARD = 5  # exercises that are listed as the hardest ones
 
 
 def hardest(rows: list[dict]) -> list[dict]:
     """Return the exercises with the smallest shares of the points, among learners who began."""
     begun = (row for row in rows if row["max_points"] and row["status"] != Status.NOT_ATTEMPTED)
     listed: list[dict[str, Any]] = []
-    for (name,), own in grouped(begun, "exercise").items():
-        share = sum(map(found, own)) / sum(map(most_of, own))
+    for (name,), own in rules.grouped(begun, "exercise").items():
+        share = sum(map(rules.found, own)) / sum(map(rules.most_of, own))
         counts = Counter(mistake for row in own for mistake in row["mistakes"])
         told = [mistake for mistake, _ in counts.most_common(2)]
-        listed.append({"name": name, "share": share, "mistakes": told})
-    return sorted((o for o in listed if o["share"] < 1), key=lambda o: o["share"])[:MOST_HARD]
+        listed += [{"name": name, "share": share, "mistakes": told}] if share < 1 else []
+    return sorted(listed, key=lambda one: one["share"])[:MOST_HARD]
 
 
 def mistake_counts(rows: list[dict], messages: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the most frequent mistakes: name, number of learners, exercises and message."""
-    made: dict[str, list[dict]] = defaultdict(list)
-    for row in rows:
-        for name in row["mistakes"]:
-            made[name].append(row)
-    counts: list[dict[str, Any]] = [
+    made = rules.grouped((row | {"name": n} for row in rows for n in row["mistakes"]), "name")
+    counts = [
         {
             "name": name,
             "count": len({row["student"] for row in own}),
             "where": sorted({row["exercise"] for row in own}),
             "message": messages.get(name, ""),
         }
-        for name, own in made.items()
+        for (name,), own in made.items()
     ]
     return sorted(counts, key=lambda one: (-one["count"], one["name"]))[:MOST_MISTAKES]
 
@@ -285,7 +252,7 @@ def obstacles(person: Person) -> str:
     """Return a text like `4 not begun, 3 wrong; repeatedly: no_scale`."""
     absent = len({row["chapter"] for row in person.rows if is_missing(row)})
     rows = [row for row in person.rows if not is_missing(row)]
-    broken = sum(map(in_trouble, rows))
+    broken = sum(map(rules.in_trouble, rows))
     seen = Counter(row["status"] for row in rows)
     wrong = len(rows) - seen["passed"] - seen["not_attempted"] - broken
     counts = {"not begun": seen["not_attempted"], "wrong": wrong, "could not be graded": broken}
