@@ -451,12 +451,6 @@ values_not_projected: The values are the unchanged inputs; they need a projectio
     x @ self.W_value -> x
 query_bias_always 20%: W_query always has a bias. It should have one only if `qkv_bias` is True.
     self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_query = nn.Linear(d_in, d_out)
-key_bias_always 20%: W_key always has a bias. It should have one only if `qkv_bias` is True.
-    self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_key = nn.Linear(d_in, d_out)
-    or
-    self.W_key = nn.Linear(d_in, kv_width, bias=qkv_bias) -> self.W_key = nn.Linear(d_in, kv_width)
-    or
-    W_key = nn.Linear(d_context, d_out, bias=qkv_bias) -> W_key = nn.Linear(d_context, d_out)
 value_bias_always 20%: W_value always has a bias. It should have one only if `qkv_bias` is True.
     self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias) -> self.W_value = nn.Linear(d_in, d_out)
     or
