@@ -160,13 +160,10 @@ TROUBLE = {
 }
 
 
-def write_sample_class(project: Project, folder: Path, learners: int, seed: int = 1) -> int:
+def write_sample_class(project: Project, folder: Path, learners: int) -> int:
     """Write `<student>/<chapter>/<chapter>.py` for each learner and return the number of files."""
-    chance, troubles, chapters = (
-        random.Random(seed),
-        iter(TROUBLE.values()),
-        project.course.chapters,
-    )
+    chance, troubles = random.Random(1), iter(TROUBLE.values())
+    chapters = project.course.chapters
     for number in range(learners):
         student, skill = student_name(number), chance.random()
         for chapter in chapters:
