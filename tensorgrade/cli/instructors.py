@@ -254,12 +254,13 @@ def bundle(
     ] = False,
 ) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
-    from ..author.handouts import files_of_kit, files_of_solutions, write_zip
+    from ..author.handouts import files_of_kit, files_of_solutions, zipped
+    from ..folders import write_file
 
     project = find_project()
     out = out or Path("solutions.zip" if solutions else f"{project.course.name}-kit.zip")
     files = files_of_solutions(project) if solutions else files_of_kit(project)
-    write_zip(out, files, "" if solutions else f"{out.stem}/")
+    write_file(out, zipped(files, "" if solutions else f"{out.stem}/"))
     typer.echo(f"{len(files)} files in {out}")
 
 
