@@ -70,7 +70,8 @@ def digest_of_files(files: dict[str, Path], *more: str) -> str:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name and rename it. Raises OSError."""
+    """Write a file, and its folder, under a temporary name and rename it. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
     try:
         with os.fdopen(number, "wb") as file:

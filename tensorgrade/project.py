@@ -12,7 +12,7 @@ import re
 import runpy
 import sys
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from traceback import extract_tb
 from types import FunctionType, ModuleType
@@ -39,9 +39,6 @@ class Project:
     """
 
     root: Path
-
-    def __reduce__(self) -> tuple:  # another process reads the files again, once
-        return project_at, (self.root,)
 
     @cached_property
     def course(self) -> Course:
@@ -81,12 +78,6 @@ class Project:
         """Import the file with the cases and checks that judge an exercise, and its mistakes."""
         like = self.course.chapter(chapter).exercise(exercise).like
         return import_from(self.graders, f"{chapter}.{like or exercise}")
-
-
-@lru_cache(maxsize=2)
-def project_at(root: Path) -> Project:
-    """Return the one project of a root, for copies from another process."""
-    return Project(root)
 
 
 def find_project(start: Path | None = None) -> Project:

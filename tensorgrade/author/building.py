@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, as_completed
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
 
-from ..built import built_path, sources_of, with_chapters
+from ..built import BUILT, read_built, sources_of
 from ..course import Chapter, CourseError
 from ..exchange.references import stored_form as stored_references
 from ..exchange.stored import read_part, store
@@ -37,6 +37,7 @@ from ..recognition.edits import EditError
 from ..recognition.fingerprints import (
     Fingerprint,
     Known,
+    Names,
     facts_of,
     matches,
     mistakes_path,
@@ -47,7 +48,7 @@ from .errors import course_errors
 from .handouts import handout_files
 from .lessons import lesson_of, stub_text
 from .mistakes import known
-from .recording import Imprints, Names, Recording, recordings_of
+from .recording import Imprints, Recording, recordings_of
 
 WRITTEN = ("*_config.py", "solutions/**/*.py", "graders/**/*.py", "exercises/given/*/*.py")
 
@@ -89,11 +90,12 @@ def build_files(files: "Files", chapters: list[Chapter], pairs: bool) -> list[st
         files.write_stub(chapter)
         for path, content in mistakes_files(project, chapter):
             files.write(path, content)
-    recordings, made = recordings_of(project, chapters), built_path(project.graders)
+    recordings, made = recordings_of(project, chapters), project.graders / BUILT
     sources = {one.name: sources_of(project.root, course, one.name) for one in chapters}
     if wrong := record_all([one for one in recordings if is_due(one, pairs)], pairs, files):
         return wrong
-    write_changed(made, with_chapters(project.graders, sources))
+    built = read_built(project.graders) | sources
+    write_changed(made, json.dumps(built, indent=1, sort_keys=True).encode())
     files.paths += [made, *(one.path for one in recordings)]
     wrong = files.tidied() if len(chapters) == len(course.chapters) else []
     for chapter in chapters:
@@ -154,7 +156,6 @@ def write_changed(path: Path, content: bytes) -> bool:
     """Write a file if it has another content. Return True if it was written."""
     if path.is_file() and path.read_bytes() == content:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, content)
     return True
 
@@ -189,7 +190,12 @@ def record_all(due: list[Recording], pairs: bool, files: Files) -> list[str]:
     console, wrong = files.console, list[str]()
     with side_by_side(None, torch.set_num_threads, 1, warm=True) as pool:
         longest_first = sorted(due, key=lambda one: -len(one.mistakes) * len(one.cases))
-        running = {pool.submit(record, one, pairs): one for one in longest_first}
+        running = {
+            pool.submit(
+                record, files.project.root, one.chapter, one.exercise, one.hidden, pairs
+            ): one
+            for one in longest_first
+        }
         done, hidden = as_completed(running), not console.is_terminal
         for future in bar(done, total=len(running), console=console, disable=hidden):
             one = running[future]
@@ -204,16 +210,21 @@ def record_all(due: list[Recording], pairs: bool, files: Files) -> list[str]:
     return wrong
 
 
-def record(recording: Recording, pairs: bool) -> list[str]:
+project_of_worker = lru_cache(maxsize=1)(Project)  # it reads the course's files once
+
+
+def record(root: Path, chapter: str, exercise: str, hidden: bool, pairs: bool) -> list[str]:
     """Record an exercise and a side into its file. Return the errors, one sentence each."""
+    project = project_of_worker(root)
     try:
+        recording = Recording(project, chapter, exercise, hidden)
         _ = recording.texts  # before it runs: authors save other files meanwhile
         prints, has_all = singles_of(recording), True
-        if not recording.hidden:  # grading makes the pair that it needs
+        if not hidden:  # grading makes the pair that it needs
             prints, has_all = with_pairs(recording, prints, pairs)
         parts, tensors = stored_references(recording.with_unfixed)
         parts |= {"fingerprints": stored_form(prints), "has_pairs": has_all}
-        if recording.hidden:  # the solution with the edits of its mistakes, for grading
+        if hidden:  # the solution with the edits of its mistakes, for grading
             edits = {name: one.edits for name, one in recording.mistakes.items()}
             parts["sources"] = {"text": recording.source, "edits": edits}
         store(recording.path, recording.key, parts, tensors)
@@ -221,7 +232,7 @@ def record(recording: Recording, pairs: bool) -> list[str]:
         return str(error).splitlines()
     except Exception as error:  # raised by the course's own code, such as a signature
         said = f"recording it ends in {type(error).__name__}: {error}"
-        return [f"{recording.lesson}: {recording.exercise}: {said}"]
+        return [f"{project.solution(chapter)}: {exercise}: {said}"]
     return []
 
 
@@ -328,7 +339,6 @@ def write_pairs(path: Path, singles: list[Fingerprint], pairs: list[Fingerprint]
     """Write pairs with the single mistakes. The same fingerprints give the same bytes."""
     stored = stored_form([*map(without_facts, singles), *pairs])
     text = json.dumps(stored, separators=(",", ":"))
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 

@@ -26,7 +26,7 @@ from ..built import refuse_unbuilt
 from ..cells import Cell
 from ..course import Chapter, CourseError, Exercise
 from ..exchange.stored import refuse_missing, stored_path
-from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, write_file
+from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below
 from ..judging.checks import FILE
 from ..project import Project
 from .lessons import PICTURE, given_code, lesson_of, right_code, stub_text
@@ -266,9 +266,3 @@ def zipped(files: dict[str, bytes], folder: str = "") -> bytes:
             # Pass the compression explicitly, because a ZipInfo is uncompressed by default.
             archive.writestr(place, data, zipfile.ZIP_DEFLATED, FASTEST)
     return content.getvalue()
-
-
-def write_zip(out: Path, files: dict[str, bytes], folder: str = "") -> None:
-    """Write files into a folder of a zip, completely or not at all. Raise OSError."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_file(out, zipped(files, folder))

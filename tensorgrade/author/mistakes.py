@@ -58,11 +58,17 @@ class Mistake:
     shared: bool = False
 
 
-def parse(text: str, path: Path, first: int) -> tuple[Mistake, ...]:
-    """Return the mistakes of a text; one with a line `or` occurs once for each list of edits.
+@lru_cache(maxsize=256)
+def written_in(module: ModuleType) -> tuple[Mistake, ...]:
+    """Return the mistakes of a grader file. Raises CourseError, with a line for each problem.
 
-    first: the text's first line in the file. Raises CourseError, with a line for each problem.
+    A mistake with a line `or` occurs once for each list of edits.
     """
+    text, path = getattr(module, "MISTAKES", ""), Path(str(module.__file__))
+    before, _, _ = f"\n{text_in(path)}".partition("\nMISTAKES")
+    first = before.count("\n") + 1
+    if not isinstance(text, str):
+        raise CourseError(f'{path}:{first}: MISTAKES has to be a text in triple quotes (""")')
     found: list[tuple[Mistake, Pieces]] = []
     lines = ((f"{path}:{n}", line.rstrip()) for n, line in enumerate(text.split("\n"), first))
     each(lambda one: read(found, *one), (x for x in lines if x[1] and not x[1].startswith("#")))
@@ -110,17 +116,6 @@ def add_edit(edits: Pieces, place: str, line: str) -> None:
         edits.append(([old.strip()], [new.strip()]))
     else:
         raise CourseError(f"{place}: {AS_EDIT}")
-
-
-@lru_cache(maxsize=256)
-def written_in(module: ModuleType) -> tuple[Mistake, ...]:
-    """Return the mistakes of a grader file. Raises CourseError, with a line for each problem."""
-    text, path = getattr(module, "MISTAKES", ""), Path(str(module.__file__))
-    before, _, _ = f"\n{text_in(path)}".partition("\nMISTAKES")
-    first = before.count("\n") + 1
-    if not isinstance(text, str):
-        raise CourseError(f'{path}:{first}: MISTAKES has to be a text in triple quotes (""")')
-    return parse(text, path, first)
 
 
 @lru_cache(maxsize=4)

@@ -33,7 +33,7 @@ from ..judging.names import in_names_of_stub
 from ..judging.where import LARGEST
 from ..project import Project, parsed
 from ..recognition.edits import make
-from ..recognition.fingerprints import Fingerprint, as_stored, imprints_of
+from ..recognition.fingerprints import Fingerprint, Names, as_stored, imprints_of
 from ..recognition.imprints import Imprint
 from ..recognition.signatures import UNSEEN
 from ..runner.serve import seconds
@@ -44,7 +44,6 @@ from .lessons import bug_of
 from .mistakes import known
 
 checks_in = lru_cache(maxsize=4)(load_checks)  # every recording of a course asks for them
-Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
 Imprints = dict[str, Imprint]  # by the name of the case
 
 SECONDS_OF_A_VERSION = 20  # of processor time, on all cases; most take a tenth of a second
@@ -72,9 +71,6 @@ class Recording:
         self.pairs_path = project.graders / "pairs" / f"{exercise}.json.xz"
         self.cases = cases_of(project, chapter, exercise, hidden)
         self.bugs = {exercise: bug_of(project, chapter, exercise)} if self.entry.like else {}
-
-    def __reduce__(self) -> tuple:  # a copy in another process draws its cases again
-        return Recording, (self.project, self.chapter, self.exercise, self.hidden)
 
     @cached_property
     def program(self) -> Program:

@@ -12,11 +12,11 @@ import secrets
 from itertools import chain, count
 from pathlib import Path
 
-from ..cells import marked, read_lesson
+from ..cells import Cell, marked, read_lesson
 from ..course import Chapter, CourseError
 from ..project import Project
-from ..recognition.edits import make, place_of
-from .lessons import MARKS, right_code, without_solutions
+from ..recognition.edits import make
+from .lessons import MARKS, lesson_of, right_code, without_solutions
 from .mistakes import known
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -160,13 +160,10 @@ TROUBLE = {
 }
 
 
-def write_sample_class(project: Project, folder: Path, learners: int, seed: int = 1) -> int:
+def write_sample_class(project: Project, folder: Path, learners: int) -> int:
     """Write `<student>/<chapter>/<chapter>.py` for each learner and return the number of files."""
-    chance, troubles, chapters = (
-        random.Random(seed),
-        iter(TROUBLE.values()),
-        project.course.chapters,
-    )
+    chance, troubles = random.Random(1), iter(TROUBLE.values())
+    chapters = project.course.chapters
     for number in range(learners):
         student, skill = student_name(number), chance.random()
         for chapter in chapters:
@@ -190,18 +187,18 @@ def invented_file(project: Project, chapter: Chapter, skill: float, chance: rand
 
     Each exercise is right, or has a known mistake, or is still to do.
     """
-    cells = read_lesson(project.solution(chapter.name))
-    code = [right_code(c.source) for c in cells if not c.is_text and "active" not in c.marks]
-    text = "\n\n\n".join(code) + "\n"
-    for name in (exercise.name for exercise in chapter.exercises):
+
+    def written(cell: Cell) -> str:
+        right = right_code(cell.source)
+        if not (name := cell.marks.get("exercise")):
+            return right
         drawn, mistakes = chance.random(), known(project, name)
         if drawn < 0.45 + 0.5 * skill or not mistakes:
-            continue
-        if drawn > 0.93 + 0.07 * skill:  # back to its stub
-            first, last = place_of(text, name)
-            lines = text.splitlines()
-            stub = without_solutions("\n".join(lines[first:last]))
-            text = "\n".join([*lines[:first], stub, *lines[last:]]) + "\n"
-        else:
-            text = make(text, name, chance.choice(mistakes).edits)
-    return MARKS.sub("", text)
+            return right
+        if drawn > 0.93 + 0.07 * skill:
+            return without_solutions(right)
+        return make(right, name, chance.choice(mistakes).edits)
+
+    cells = lesson_of(project, chapter)
+    code = [written(c) for c in cells if not c.is_text and "active" not in c.marks]
+    return MARKS.sub("", "\n\n\n".join(code) + "\n")

@@ -1,11 +1,14 @@
 """The commands for authors: build, check, and start something new."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from ..project import find_project, own_commands
 from .shared import AUTHORS, app, audiences, interruptible
 
 new = typer.Typer(no_args_is_help=True, help="Create a course, a chapter or an exercise.")
@@ -20,25 +23,23 @@ def build(
     ] = None,
 ) -> None:
     """Build stubs, references, fingerprints and notebooks."""
-    from rich.console import Console
-
     from ..author.building import build as run
-    from ..project import find_project
 
     project = find_project()
-    print_errors(commands_in_the_way(project.root))
-    again = "Finished exercises are written; the same command builds the rest."
-    with interruptible(again):
-        is_built = run(project, names or (), True, Console(highlight=False))
-    if not is_built:
-        raise typer.Exit(1)
+    ours = audiences()
+    print_errors(
+        f"{path.relative_to(project.root)}: {name} is a built-in command; give yours another name"
+        for name, path in own_commands(project.root).items()
+        if name in ours
+    )
+    with interruptible("Finished exercises are written; the same command builds the rest."):
+        if not run(project, names or (), True, Console(highlight=False)):
+            raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=AUTHORS)
 def author() -> None:
     """Build each file when you save it, and report errors."""
-    from ..project import find_project
-
     root = find_project().root
     typer.echo("Building everything, then each file that you save. Press Ctrl-C to stop.")
     from ..author.building import author as run  # this import is slow
@@ -64,7 +65,6 @@ def new_course(
 def new_chapter(name: Annotated[str, typer.Argument(help="Its name, such as ch2_trees.")]) -> None:
     """Create a chapter with one exercise."""
     from ..author.scaffolds import new_chapter as make
-    from ..project import find_project
 
     project = find_project()
     written = make(project, name)
@@ -87,22 +87,9 @@ def new_exercise(
 ) -> None:
     """Add an exercise to a chapter; by default, a function of tensors."""
     from ..author.scaffolds import new_exercise as make
-    from ..project import find_project
 
     project, kind = find_project(), "class" if as_class else "values" if values else "function"
     say_written(make(project, chapter, name, kind), project.root)
-
-
-def commands_in_the_way(root: Path) -> list[str]:
-    """Return a sentence for each command of the course whose name is taken by a built-in one."""
-    from ..project import own_commands
-
-    ours = audiences()
-    return [
-        f"{path.relative_to(root)}: {name} is a built-in command; give yours another name"
-        for name, path in own_commands(root).items()
-        if name in ours
-    ]
 
 
 def say_written(paths: list[Path], root: Path) -> None:
@@ -111,11 +98,11 @@ def say_written(paths: list[Path], root: Path) -> None:
         typer.echo(f"wrote {path.resolve().relative_to(root.resolve())}")
 
 
-def print_errors(errors: list[str]) -> None:
+def print_errors(errors: Iterable[str]) -> None:
     """Print each error, and exit with 1 if there are any."""
-    for error in errors:
-        typer.echo(f"✗ {error}")
-    if errors:
+    lines = [f"✗ {error}" for error in errors]
+    if lines:
+        typer.echo("\n".join(lines))
         raise typer.Exit(1)
 
 
@@ -123,7 +110,6 @@ def print_errors(errors: list[str]) -> None:
 def prove() -> None:
     """Run the solutions, show what mistakes cost, and list the gaps in the checks."""
     from ..author.proving import prove as proof_of
-    from ..project import find_project
 
     report, gaps = proof_of(find_project())
     typer.echo("\n".join(report))
@@ -138,7 +124,6 @@ def sample(
 ) -> None:
     """Write a sample class, made of the solutions and known mistakes."""
     from ..author.scaffolds import write_sample_class
-    from ..project import find_project
 
-    files = write_sample_class(find_project(), folder, learners, seed=1)
+    files = write_sample_class(find_project(), folder, learners)
     typer.echo(f"{files} files of {learners} invented learners in {folder}")

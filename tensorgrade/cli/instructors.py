@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from ..course import CourseError
 from ..exchange.text import printable
+from ..project import find_project
 from .shared import INSTRUCTORS, app, interruptible
 
 QUESTIONS = 3  # for each exercise, at most
@@ -53,15 +55,12 @@ def grade(
     section: Section = "",
 ) -> None:
     """Grade a class and write a report."""
-    from rich.console import Console
-
     from ..attempts.setup import Setup
     from ..instructor.grader import NOTHING_PASSES
     from ..instructor.people import class_of
     from ..instructor.report.page import write_report
     from ..instructor.rules import graders_failed
     from ..instructor.run import Run, grade_class, print_class, print_notes, say
-    from ..project import find_project
     from ..sources.finding import named
 
     project, people = find_project(), class_of(submitted, roster)
@@ -98,7 +97,6 @@ def log(
 ) -> None:
     """Show everything that happened to one learner's points."""
     from ..instructor.explain import log_of
-    from ..project import find_project
 
     for line in log_of(out, student, find_project().course):
         typer.echo(printable(line, len(line)))
@@ -112,7 +110,6 @@ def report(
     """Write OUT/report.html, one page about the class."""
     from ..instructor.people import class_of
     from ..instructor.report.page import write_report
-    from ..project import find_project
 
     own = class_of(out, None).in_section(section)
     typer.echo(f"{write_report(out, find_project(), section, own)}")
@@ -134,12 +131,9 @@ def collect(
     ] = False,
 ) -> None:
     """Sort a course system's download into SUBMITTED."""
-    from rich.console import Console
-
     from ..instructor.collect import SAME, USED, copy_of, table
     from ..instructor.collect import collect as sort_download
     from ..instructor.people import read_people, read_roster
-    from ..project import find_project
     from ..views.words import plural
 
     course, listed = find_project().course, read_roster(roster)
@@ -195,7 +189,6 @@ def export(
     """Export points for course systems, or a page for each learner."""
     from ..instructor.exporting import export as write_export
     from ..instructor.people import read_roster
-    from ..project import find_project
 
     course, listed = find_project().course, read_roster(roster)
     form = EARLIER_FORMATS.get((to, form), form)
@@ -217,7 +210,6 @@ def channel(
 ) -> None:
     """Write a package that lets a course system check a chapter."""
     from ..instructor.channels import write_channel
-    from ..project import find_project
 
     typer.echo(f"{write_channel(system, find_project(), chapter, out)} files in {out}")
 
@@ -230,7 +222,6 @@ def questions(
 ) -> None:
     """Write questions for each learner on shapes in the learner's own code."""
     from ..instructor.questions import questions_for_class, write_questions
-    from ..project import find_project
     from ..sources.finding import named
     from ..views.words import plural
 
@@ -263,13 +254,13 @@ def bundle(
     ] = False,
 ) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
-    from ..author.handouts import files_of_kit, files_of_solutions, write_zip
-    from ..project import find_project
+    from ..author.handouts import files_of_kit, files_of_solutions, zipped
+    from ..folders import write_file
 
     project = find_project()
     out = out or Path("solutions.zip" if solutions else f"{project.course.name}-kit.zip")
     files = files_of_solutions(project) if solutions else files_of_kit(project)
-    write_zip(out, files, "" if solutions else f"{out.stem}/")
+    write_file(out, zipped(files, "" if solutions else f"{out.stem}/"))
     typer.echo(f"{len(files)} files in {out}")
 
 
@@ -289,8 +280,6 @@ def explain(
     ] = False,
 ) -> None:
     """Show everything behind one verdict, including expected values."""
-    from rich.console import Console
-
     from ..attempts.setup import Setup
     from ..built import refuse_unbuilt
     from ..instructor.collect import where_files_went
@@ -299,7 +288,6 @@ def explain(
     from ..instructor.exporting import not_released
     from ..instructor.grader import Grader
     from ..lateness import is_released
-    from ..project import find_project
 
     project = find_project()
     course = project.course
@@ -317,7 +305,8 @@ def explain(
                 typer.echo(f"note: {note}", err=True) if note else None
             typer.echo(for_learner(explanation))
         else:
-            print_explanation(Console(highlight=False), explanation, bug_told(exercise))
+            bug = bug_told(project.solution(chapter), exercise)
+            print_explanation(Console(highlight=False), explanation, bug)
     for line in where_files_went(submitted, student, chapter) if not to_send else []:
         typer.echo(printable(line, len(line)))
 
@@ -325,16 +314,12 @@ def explain(
 UNKNOWN_OVERRIDES = "overrides are unknown without --out, so other points may count"
 
 
-def bug_told(exercise: str) -> str:
+def bug_told(lesson: Path, exercise: str) -> str:
     """Describe the bug in a find-the-bug exercise; empty for other exercises."""
     from ..author.lessons import BUG
-    from ..project import find_project
-    from ..recognition.edits import place_of
+    from ..cells import marked, read_lesson
 
-    project = find_project()
-    lesson = project.solution(project.course.exercise(exercise)[0].name).read_text("utf-8")
-    first, last = place_of(lesson, exercise)
-    bugs = BUG.findall("\n".join(lesson.splitlines()[first:last]))
+    bugs = BUG.findall(marked(read_lesson(lesson), "exercise")[exercise].source)
     return "; ".join(f"learners were given `{wrong}` for `{right}`" for _, right, wrong in bugs)
 
 
@@ -344,7 +329,6 @@ def doctor(
 ) -> None:
     """Try what the sandbox for learner code stops on this machine. Exit code 1: not everything."""
     from ..attempts.maker import private_paths
-    from ..project import find_project
     from ..sandbox.holes import examine
 
     try:

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from ..course import CourseError
+from ..project import load_course
 from .shared import LEARNERS, app
 
 EXERCISES = Path("exercises")  # in the course's folder
@@ -72,9 +74,6 @@ def hint(
     count: Annotated[int, typer.Option("-n", "--count", help="Number of hints to show.")] = 1,
 ) -> None:
     """Show the first hints for an exercise."""
-    from rich.console import Console
-
-    from ..project import load_course
     from ..views.hints import print_hints, print_where_hints_are
 
     course, console = load_course(folder_of_tests()), Console(highlight=False)
@@ -107,8 +106,6 @@ def submit(
     ] = None,
 ) -> None:
     """Check your work, list what is missing, and write the file to upload."""
-    from rich.console import Console
-
     from ..learner.kit import Kit
     from ..learner.submit import submit as run
 
@@ -121,8 +118,6 @@ def review(
     every: Annotated[bool, typer.Option("--all", help="All your mistakes, due or not.")] = False,
 ) -> None:
     """Find your own earlier mistakes again, in fresh find-the-bug exercises."""
-    from rich.console import Console
-
     from ..learner.kit import Kit
     from ..learner.review import Review
 
@@ -134,7 +129,6 @@ def solution(
     exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
 ) -> None:
     """Show the solution of an exercise once yours passes."""
-    from rich.console import Console
     from rich.syntax import Syntax
     from rich.text import Text
 

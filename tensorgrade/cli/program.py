@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ..course import CourseError
+from ..project import described_command, error_at, load_command, own_commands
 from .shared import AUTHORS, INSTRUCTORS, LEARNERS, app, audiences
 
 THIS_COURSE = "This course"
@@ -85,8 +86,6 @@ def add_commands_of_the_course(called: str) -> None:
     ours = audiences()
     if called in ours:
         return
-    from ..project import described_command, load_command, own_commands
-
     there = own_commands(Path.cwd())
     if called in GONE and called not in there:
         raise CourseError(f"there is no command {called!r} any more; {GONE[called]}")
@@ -105,7 +104,6 @@ def add_commands_of_the_course(called: str) -> None:
 
 def with_a_sentence(command: FunctionType) -> Callable[..., Any]:
     """Wrap a command of a course, so that an unexpected error becomes a CourseError."""
-    from ..project import error_at
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:

@@ -1,13 +1,102 @@
 """Exercises with any Python value: right answers pass, wrong ones get an explanation."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from tensorgrade.attempts.attempt import Answer, Attempt
+from tensorgrade.attempts.lab import Lab
+from tensorgrade.attempts.naming import answer_to
 from tensorgrade.attempts.recognized import mistakes as mistakes_of
+from tensorgrade.attempts.side import Side
+from tensorgrade.author.mistakes import known
 from tensorgrade.course import CourseError
+from tensorgrade.folders import write_file
+from tensorgrade.judging.checks import load_checks
+from tensorgrade.judging.diagnosis import Diagnosis, Wrong
+from tensorgrade.project import Project
+from tensorgrade.recognition.fingerprints import Fingerprints
 
-from .any_value import SmallCourse
+from .small_course import build_exercise
+
+CHAPTER = "ch1_small"
+CONFIG = """
+from tensorgrade.course import Settings, Tolerance
+
+FLOATS = {"float64": Tolerance(1e-6, 1e-6), "float32": Tolerance(1e-4, 1e-4)}
+COURSE = Settings("small", "A small course", 2**100, ("ch1_small",), {"cpu": FLOATS})
+"""
+LESSON = """# %% [markdown]
+# # Small
+
+# %%
+from collections import *
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+# %% exercise="f"
+{solution}
+"""
+GRADER = '''
+from collections import OrderedDict
+
+import torch
+
+from tensorgrade.author import *
+
+
+def cases(draw):
+    return [{cases}]
+
+
+CHECKS = [check(1, "It agrees.", it.agrees("values"))]
+
+MISTAKES = """
+{mistakes}
+"""
+'''
+IMPORTS = "from collections import *\nfrom dataclasses import dataclass\nimport torch\n"
+IMPORTS += "from torch import nn\n"
+
+
+class SmallCourse:
+    """A course of one exercise, `f`, with references made by its solution, without a sandbox."""
+
+    def __init__(self, root: Path, solution: str, cases: str, mistakes: str = ""):
+        self.project = Project(root)
+        files = {
+            "course_config.py": CONFIG,
+            f"solutions/{CHAPTER}.py": LESSON.format(solution=solution),
+            f"graders/{CHAPTER}/f.py": GRADER.format(cases=cases, mistakes=mistakes),
+        }
+        for name, text in files.items():
+            write_file(root / name, text.encode())
+        self.made = {
+            hidden: build_exercise(str(root), CHAPTER, "f", hidden) for hidden in (False, True)
+        }
+
+    def answer(self, source: str, hidden: bool = False) -> Answer:
+        """A learner's text, run on the cases."""
+        (references, prints), course = self.made[hidden], self.project.course
+        messages = {one.name: one.message for one in known(self.project, "f")}
+        own, recognized = (
+            load_checks(self.project.graders),
+            Fingerprints(lambda _: prints, messages),
+        )
+        lab, program = Lab(None, course.limits), self.project.program(CHAPTER, IMPORTS + source)
+        return answer_to(Attempt(lab, program, course, Side(references, own, recognized)), "f")
+
+    def diagnosis(self, source: str, check, hidden: bool = False) -> Diagnosis | None:
+        """Return the message of a check for a learner's text; None if it passes."""
+        try:
+            check(self.answer(source, hidden))
+        except Wrong as wrong:
+            return wrong.diagnosis
+        return None
+
 
 X = 'case("values/1", call(x=normal(2, 3)))'
 FOLDED = """

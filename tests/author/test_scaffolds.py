@@ -38,7 +38,7 @@ def test_its_settings_for_nbgrader_are_those_of_every_course(small_course):
 
 @pytest.mark.slow
 def test_the_solutions_of_a_new_course_pass_and_its_proof_says_what_mistakes_cost(small_course):
-    """engine/test_packaged.py grades one."""
+    """journeys/test_author.py grades one."""
     report, gaps = prove(Project(small_course))
     assert gaps == []
     costs = {line.split()[1]: line.split()[2] for line in report if line.endswith("%")}
