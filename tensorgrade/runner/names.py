@@ -251,14 +251,14 @@ def searched(*levels: tuple) -> list[Pairs]:
     """Return the pairs of `pairs_of`; each load of a module asks for the same ones."""
     asked, own = ({name: dict(shapes) for name, shapes in level} for level in levels)
     lost, _ = best_pairs(asked, own, FEW_ORDERS)
-    while lost[0]:
+    while lost > (0, 0):
         tries = [(level, own) for level in openings(asked)]
         tries += [(asked, level) for level in openings(own)]
         tries += product(openings(asked, lists=True), openings(own, lists=True))
         fitting = (levels for levels in tries if len(levels[1]) <= WIDEST)
         found = ((best_pairs(*levels, FEW_ORDERS)[0], levels) for levels in fitting)
         least, best = min(found, key=lambda one: one[0], default=(lost, (asked, own)))
-        if least[0] >= lost[0]:
+        if least >= lost:
             break
         lost, (asked, own) = least, best
     return best_pairs(asked, own)[1]

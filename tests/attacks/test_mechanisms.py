@@ -116,7 +116,7 @@ def server(tmp_path_factory):
 def achieved(server: ForkServer, text: str) -> bool:
     """Whether a file reaches its aim."""
     with closing(Lab(server, server.limits)) as lab:
-        loaded = lab.try_to_load(Program("a", Source(text + TELL, "a.py")))
+        loaded = lab.load(Program("a", Source(text + TELL, "a.py")))
         return "tell" in loaded.names
 
 

@@ -48,7 +48,7 @@ def server(request):
 def loaded(server: ForkServer, text: str) -> Loaded:
     """Return what a child tells of a file that it loads once."""
     with closing(Lab(server, LIMITS)) as lab:
-        return lab.try_to_load(Program("a", Source(text, "a.py")))
+        return lab.load(Program("a", Source(text, "a.py")))
 
 
 def ends(pid: int) -> bool:
