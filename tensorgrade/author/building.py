@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, as_completed
 from contextlib import suppress
 from dataclasses import replace
@@ -240,8 +240,8 @@ def record(root: Path, chapter: str, exercise: str, hidden: bool, pairs: bool) -
 
 # Pairs of mistakes are stored in `graders/pairs/<exercise>.json.xz`. Git tracks these files because
 # they take minutes to make. They hold fingerprints on public cases, of single mistakes and pairs.
-# The pairs are valid while the single mistakes give the same values. No facts are stored, because
-# those of a pair are the facts of both.
+# The pairs are valid while the single mistakes have the same edits and values. No facts are stored,
+# because those of a pair are the facts of both.
 
 
 def twin_of(imprints: Imprints, others: Iterable[Fingerprint], facts: bool = True) -> Names | None:
@@ -282,18 +282,18 @@ def with_pairs(
 ) -> tuple[list[Fingerprint], bool]:
     """Return the fingerprints of single mistakes and of pairs, and True if pairs are included.
 
-    Stored pairs are reused as long as their single mistakes give the same results. Those of new
-    mistakes are made and stored if they are asked for.
+    Stored pairs are reused as long as their single mistakes have the same edits and results. Those
+    of new and rewritten mistakes are made and stored if they are asked for.
     """
-    path = recording.pairs_path
+    path, edits = recording.pairs_path, recording.edits
     changing = [one.mistakes[0] for one in Known(recording.right, singles).changing]
-    known, pairs = read_pairs(path, singles)
+    known, pairs = read_pairs(path, singles, edits)
     new = [pair for pair in combinations(changing, 2) if not known.issuperset(pair)]
     if new and asked:
         pairs = [one for one in pairs if twin_of(one.imprints, singles, facts=False) is None]
         pairs += made_pairs(recording, singles, new)
         pairs.sort(key=lambda one: sorted(map(changing.index, one.mistakes)))
-        write_pairs(path, singles, pairs)
+        write_pairs(path, singles, pairs, edits)
     return [*singles, *pairs], asked or not new
 
 
@@ -319,25 +319,35 @@ def without_facts(one: Fingerprint) -> Fingerprint:
     return Fingerprint(one.mistakes, values)
 
 
-def read_pairs(path: Path, singles: list[Fingerprint]) -> tuple[set[str], list[Fingerprint]]:
+def read_pairs(
+    path: Path, singles: list[Fingerprint], edits: Mapping[str, str]
+) -> tuple[set[str], list[Fingerprint]]:
     """Return the names of the single mistakes that were combined, and their pairs.
 
-    Both are empty if the file is missing or damaged, or if one of these mistakes has changed.
+    Both are empty if the file is missing or damaged, or if one of these mistakes has other results.
+    edits: a digest of each mistake's edits. One that is rewritten may fit beside others now.
     """
     try:
-        stored = read_prints(json.loads(lzma.decompress(path.read_bytes())))
-    except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError):
+        held = json.loads(lzma.decompress(path.read_bytes()))
+        stored, before = read_prints(held), held["edits"]
+    except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, IndexError):
         return set(), []
     now = {one.mistakes: one.imprints for one in singles}
     alone = [one for one in stored if len(one.mistakes) == 1]
     if not all(one.mistakes in now and matches(one, now[one.mistakes]) for one in alone):
         return set(), []
-    return {one.mistakes[0] for one in alone}, [one for one in stored if len(one.mistakes) == 2]
+    names = {one.mistakes[0] for one in alone}
+    known = {name for name in names if before.get(name) == edits[name]}
+    pairs = (one for one in stored if len(one.mistakes) == 2)
+    return known, [one for one in pairs if known.issuperset(one.mistakes)]
 
 
-def write_pairs(path: Path, singles: list[Fingerprint], pairs: list[Fingerprint]) -> None:
+def write_pairs(
+    path: Path, singles: list[Fingerprint], pairs: list[Fingerprint], edits: Mapping[str, str]
+) -> None:
     """Write pairs with the single mistakes. The same fingerprints give the same bytes."""
-    stored = stored_form([*map(without_facts, singles), *pairs])
+    alone = {one.mistakes[0]: edits[one.mistakes[0]] for one in singles}
+    stored = stored_form([*map(without_facts, singles), *pairs]) | {"edits": alone}
     text = json.dumps(stored, separators=(",", ":"))
     write_file(path, lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 

@@ -193,6 +193,12 @@ class Recording:
             for case, right in self.references.entries
         ]
 
+    @property
+    def edits(self) -> dict[str, str]:
+        """Return a short digest of each mistake's edits, by its name."""
+        texts = {name: repr(one.edits).encode() for name, one in self.mistakes.items()}
+        return {name: blake2b(text, digest_size=4).hexdigest() for name, text in texts.items()}
+
     def imprints(self, seen: list[Seen]) -> Imprints:
         """Return the imprint of each case."""
         found = imprints_of(seen, self.own.signatures)

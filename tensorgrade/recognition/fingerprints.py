@@ -76,11 +76,15 @@ def load_fingerprints(folder: Path, chapter: str) -> Fingerprints:
     return Fingerprints(of, **read_mistakes(mistakes_path(folder, chapter)))
 
 
+NEXT = -1  # the number of an imprint that is used for the first time
+
+
 def stored_form(prints: list[Fingerprint]) -> dict:
     """Return one exercise's fingerprints in their stored form.
 
     Each distinct imprint is there once, and so are its words, which many imprints share. Numbers,
-    words and facts are three columns, because that takes the least space.
+    words and facts are three columns. The first use of an imprint is NEXT in place of its number.
+    Without these three, files take a third more space.
     """
     cases = sorted({case for fingerprint in prints for case in fingerprint.imprints})
     imprints: dict[tuple, int] = {}
@@ -89,7 +93,10 @@ def stored_form(prints: list[Fingerprint]) -> dict:
     def number_of(one: Imprint) -> int:
         numbers = ",".join(map(shortened, one.numbers))
         key = (numbers, words.setdefault(one.words, len(words)), one.facts)
-        return imprints.setdefault(key, len(imprints))
+        if key in imprints:
+            return imprints[key]
+        imprints[key] = len(imprints)
+        return NEXT
 
     rows = [
         [p.mistakes, [number_of(p.imprints[c]) for c in cases], p.share, p.fails] for p in prints
@@ -115,10 +122,14 @@ def read_prints(data: dict) -> list[Fingerprint]:
     for numbers, word, facts in zip(*data["imprints"], strict=True):
         first, second = map(float, numbers.split(","))
         imprints.append(Imprint(data["words"][word], (first, second), tuple(facts)))
+    following = iter(imprints)
     return [
         Fingerprint(
             tuple(names),
-            dict(zip(data["cases"], map(imprints.__getitem__, row), strict=True)),
+            {
+                case: next(following) if number == NEXT else imprints[number]
+                for case, number in zip(data["cases"], row, strict=True)
+            },
             share,
             tuple(fails),
         )
