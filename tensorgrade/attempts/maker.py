@@ -108,7 +108,10 @@ class AttemptMaker:
 
     @cached_property
     def unlocked(self) -> Any:
-        """The server for a learner's own code. Raises NotStarted."""
+        """The server for a learner's own code. Raises NotStarted.
+
+        Its process runs all chapters, so it may use the processor time of all of them.
+        """
         limits, chapters = self.course.limits, len(self.course.chapters)
         return own_server(replace(limits, processor_seconds=chapters * limits.processor_seconds))
 

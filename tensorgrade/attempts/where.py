@@ -41,7 +41,7 @@ def where(answer: Answer, raised: bool) -> Where | None:
     if public is None or answer.attempt.loaded.status != Outcome.LOADED:
         return None
     entries = sorted(traced(answer, public), key=has_size_one)
-    # Weights of one's own, drawn in another order, are no fault of the line that uses them.
+    # A case that loads no weights may differ only because the learner draws them in another order.
     with_weights = [one for one in entries if one[0].weights]
     stages = stages_on(answer, with_weights or entries)
     # Weights that could not be loaded cause all other faults.

@@ -149,7 +149,7 @@ def test_a_server_that_cannot_start_prints_the_reason(monkeypatch, capfd):
 
 @pytest.mark.slow
 def test_too_few_descriptors_are_reported_and_forgotten(server):
-    """The next file is graded as ever."""
+    """The next file is graded as before."""
     with few_files(), pytest.raises(NotStarted, match="Too many open files"):
         server.fork()
     assert loaded(server, "def f(): pass").names == ("f",)
