@@ -91,9 +91,9 @@ def main(program: str, *rules: Any) -> None:
     import_module(f"..{program}", __package__).warm_up()
     gc.collect()
     gc.freeze()  # children share these objects instead of copying their pages
-    control.send(b"ready")
     children: list[int] = []
-    with suppress(ConnectionError):
+    with suppress(ConnectionError):  # the trusted side may be gone at any time, as after a signal
+        control.send(b"ready")
         while (request := socket.recv_fds(control, 100, 1))[0]:
             name, (stream,), _, _ = request
             children = [pid for pid in children if not let_go(pid, os.WNOHANG)]
