@@ -1,8 +1,7 @@
 """Find known mistakes that match an exercise's results, and group submissions by results.
 
-Several mistakes at once are proposed first. Proposed are the pairs whose stored fingerprints match
-on public cases, and then sets of two and three in which each mistake explains the cases that the
-others leave right.
+Several mistakes at once are proposed first. Proposed are the pairs whose fingerprints match on
+public cases, and then sets of three in which any two explain the cases that the third leaves right.
 """
 
 import itertools
@@ -13,7 +12,6 @@ from ..judging.checks.modules import START
 from ..judging.diagnosis import Kind, Wrong
 from ..recognition.edits import EditError
 from ..recognition.fingerprints import (
-    Fingerprint,
     Known,
     Names,
     agrees,
@@ -31,8 +29,8 @@ from .results import CheckResult
 from .side import Solution
 
 MOST_SHOWN = 8  # sets that explain the results; with so many, none is certain
-MOST_TRIES = 20  # stored pairs, sets of two, and of three, that are run for one submission
-ENOUGH_WRONG = 2  # wrong cases on which only one of several mistakes has an effect
+MOST_TRIES = 20  # pairs, and sets of three, that are run for one submission
+ENOUGH_WRONG = 2  # wrong cases that one of three mistakes leaves right
 
 
 @once
@@ -117,50 +115,57 @@ def is_beside(answer: Answer, check: CheckResult, names: Names) -> bool:
 
 
 def combinations(answer: Answer) -> tuple[Names, ...]:
-    """Return sets of known mistakes that give the results: stored pairs, or else others.
+    """Return sets of known mistakes that give the results: pairs, or else sets of three.
 
-    A set is proved if the solution with these mistakes gives exactly the same results.
+    The public cases propose a set. It is proved if the solution with these mistakes gives exactly
+    the same results on all of the answer's own cases.
     """
-    solution = answer.attempt.side.solution
-    if solution is None or answer.attempt.loaded.status != Outcome.LOADED:
+    solution, public = answer.attempt.side.solution, answer.attempt.side.public
+    if solution is None or public is None or answer.attempt.loaded.status != Outcome.LOADED:
         return ()
-    if found := proved(answer, solution, stored_pairs(answer)[:MOST_TRIES]):
-        return found
-    known, edits = known_of(answer), solution.sources[answer.name].edits
-    singles = [p for p in known.changing if len(p.mistakes) == 1 and p.mistakes[0] in edits]
-    for size in (2, 3):
-        if found := proved(answer, solution, explaining(answer, size, singles)):
-            return found
-    return ()
-
-
-def stored_pairs(answer: Answer) -> list[Names]:
-    """Return the pairs of mistakes that give the same results on all public cases."""
-    public = answer.attempt.side.public
-    prints = public.fingerprints.of(answer.name) if public else []
-    pairs = [p for p in prints if len(p.mistakes) == 2]
-    seen = seen_in_public(answer) if pairs else []
+    known, seen = public.known(answer.name), seen_in_public(answer)
+    if not seen:
+        return ()
     imprints = imprints_of(seen, answer.attempt.own.signatures)
-    alike = (p for p in pairs if all(agrees(p, case, imprints) for case in imprints))
-    return [p.mistakes for p in alike] if seen else []
+    explained = explained_by_pairs(known, imprints)
+    pairs = [two for two, cases in explained.items() if len(cases) == len(imprints)]
+    found = proved(answer, solution, pairs[:MOST_TRIES])
+    return found or proved(answer, solution, triples(known, imprints, explained))
 
 
-def explaining(answer: Answer, size: int, singles: list[Fingerprint]) -> list[Names]:
-    """Return sets of so many mistakes in which each explains the cases that the others leave right.
+def explained_by_pairs(known: Known, imprints: dict[str, Imprint]) -> dict[Names, set[str]]:
+    """Return the cases that each pair of mistakes explains.
+
+    A pair that is not stored gives the results of one of its mistakes.
+    """
+    found = {
+        tuple(sorted(p.mistakes)): {case for case in imprints if agrees(p, case, imprints)}
+        for p in known.changing
+    }
+    singles = sorted(names for names in found if len(names) == 1)
+    return {
+        first + second: found.get(first + second, max(found[first], found[second], key=len))
+        for first, second in itertools.combinations(singles, 2)
+    }
+
+
+def triples(
+    known: Known, imprints: dict[str, Imprint], explained: dict[Names, set[str]]
+) -> list[Names]:
+    """Return sets of three mistakes in which any two explain the cases that the third leaves right.
 
     Enough of these cases must be wrong. The sets that explain most come first.
     """
-    imprints, right = own_imprints(answer), known_of(answer).right
-    wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
-    by_name = {p.mistakes[0]: p for p in reversed(singles)}
-    left = {n: {case for case in imprints if agrees(p, case, right)} for n, p in by_name.items()}
-    same = {n: {case for case in imprints if agrees(p, case, imprints)} for n, p in by_name.items()}
+    wrong = {case for case, one in imprints.items() if not known.right[case].matches(one)}
+    names = sorted(set(itertools.chain(*explained)))
+    left = {n: {c for c in imprints if agrees(known.singles[n], c, known.right)} for n in names}
     found: list[tuple[int, Names]] = []
-    for names in itertools.combinations(left, size):
-        own = [set.intersection(*(left[o] for o in names if o != name)) for name in names]
-        if all(cases <= same[name] for cases, name in zip(own, names, strict=True)):
-            found.append((-len(set.union(*own) & wrong), names))
-    return [names for count, names in sorted(found) if -count >= ENOUGH_WRONG][:MOST_TRIES]
+    for three in itertools.combinations(names, 3):
+        pairs = zip(itertools.combinations(three, 2), reversed(three), strict=True)
+        if all(left[third] <= explained[two] for two, third in pairs):
+            shown = set.union(*(left[name] for name in three)) & wrong
+            found.append((-len(shown), three))
+    return [three for count, three in sorted(found) if -count >= ENOUGH_WRONG][:MOST_TRIES]
 
 
 def proved(answer: Answer, solution: Solution, sets: list[Names]) -> tuple[Names, ...]:
