@@ -32,7 +32,7 @@ from ..judging.checks import FILE, load_checks
 from ..judging.names import in_names_of_stub
 from ..judging.where import LARGEST
 from ..project import Project, parsed
-from ..recognition.edits import make
+from ..recognition.edits import make, place_of
 from ..recognition.fingerprints import Fingerprint, Names, as_stored, imprints_of
 from ..recognition.imprints import Imprint
 from ..recognition.signatures import UNSEEN
@@ -156,9 +156,20 @@ class Recording:
         chosen = [case for case in cases if case.name == first.get(case.group)][:MOST_CASES]
         _, seen = self.run(self.source, list(map(with_stages, chosen)))
         return {
-            case.id: without_large_values(read_trace(one), self.project.stages)
+            case.id: self.as_reference(read_trace(one))
             for case, one in zip(chosen, seen, strict=True)
         }
+
+    def as_reference(self, trace: Trace) -> Trace:
+        """Return a trace with the course's names for the exercise's own values, the small ones."""
+        first, last = place_of(self.source, self.exercise)
+        words, stages = self.project.stages, []
+        for stage in trace.stages:
+            told = stage.names if first < stage.line <= last else ()  # not those of what it calls
+            names = tuple(words[name] for name in told if name in words)
+            is_large = stage.value is not None and stage.value.numel() > LARGEST
+            stages.append(replace(stage, names=names, value=None if is_large else stage.value))
+        return replace(trace, stages=tuple(stages))
 
     @cached_property
     def right(self) -> Imprints:
@@ -248,16 +259,6 @@ def code_of(text: str, path: Path) -> str:
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(module)
-
-
-def without_large_values(trace: Trace, words: dict[str, str]) -> Trace:
-    """Return a trace with the course's names for its values, and without large values."""
-    stages = []
-    for stage in trace.stages:
-        names = tuple(words[name] for name in stage.names if name in words)
-        is_large = stage.value is not None and stage.value.numel() > LARGEST
-        stages.append(replace(stage, names=names, value=None if is_large else stage.value))
-    return replace(trace, stages=tuple(stages))
 
 
 def why_not_gradable(case: Case, seen: Observation) -> Iterator[str]:
