@@ -14,6 +14,7 @@ from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..support import loaded, looked, ran
 
+pytestmark = pytest.mark.slow
 ANSWER = "def softmax(x):\n    return x.softmax(-1)"
 
 
@@ -31,7 +32,6 @@ def warm():
         yield server
 
 
-@pytest.mark.slow
 def test_what_is_beside_the_code_of_a_cell_is_no_code(warm):
     """A carriage return in its name is no line, and large outputs are left out."""
     marks = {"nbgrader": {"solution": True, "grade_id": f"x\r{ANSWER}\r#"}}
@@ -43,7 +43,6 @@ def test_what_is_beside_the_code_of_a_cell_is_no_code(warm):
     assert loaded(notebook(outputs=outputs), warm).names == ("softmax",)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "how, said",
     [("time.sleep(60)", "takes too long"), ("os._exit(3)", "ends the process that looks")],
@@ -61,7 +60,6 @@ def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said)
             loaded(notebook(), warm)
 
 
-@pytest.mark.slow
 def test_a_text_of_very_many_statements_is_read_and_not_run(warm):
     """A whole text, and where each statement is, is more than a reply may be."""
     text = f"import os\nos._exit(3)\n{ANSWER}\n" + "0\n" * 4000
@@ -70,7 +68,6 @@ def test_a_text_of_very_many_statements_is_read_and_not_run(warm):
     assert found.spans[2] == (["softmax"], 3, 4)
 
 
-@pytest.mark.slow
 def test_of_a_tensor_larger_than_a_reply_the_shape_is_reported(warm):
     text = "import torch\ndef f(x): return torch.outer(x, x)\n"
     seen = ran(text, "f", call(x=torch.ones(100)), server=warm)

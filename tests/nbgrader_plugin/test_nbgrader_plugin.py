@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tensorgrade.attempts.verdict import Verdict
-from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card, points_of
+from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card
 
 from .scratch import CH1
 
@@ -14,18 +14,6 @@ from .scratch import CH1
 def verdict(points: float, most: float = 10, **more) -> dict:
     told = {"status": "partial", "mistakes": [], "message": "It <b>sums</b> the columns."} | more
     return Verdict("ada", CH1, "softmax", points, most, **told).row()
-
-
-def test_a_cell_never_gets_more_than_its_points():
-    for points, most, cell, expected in (
-        (11, 10, 10, 10),
-        (-1, 10, 10, 0),
-        (5, 10, 20, 10),
-        (10, 10, 0, 0),
-        (0, 0, 10, 0),
-    ):
-        assert points_of(verdict(points, most), cell) == expected
-    assert points_of(None, 10) == 0
 
 
 def test_every_status_has_a_card_in_words():

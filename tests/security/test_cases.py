@@ -16,6 +16,7 @@ from ..answers.reader import solution
 from ..container import contained
 from ..support import BIN, ROOT, Graded, cli, grade, needs, rows_of, submit
 
+pytestmark = pytest.mark.slow
 CH1 = "ch1_simplified_attention"
 FILES = Path(__file__).parent / "files"
 EXERCISES = ("attention_scores", "softmax_naive", "softmax", "context_vector")
@@ -61,7 +62,6 @@ def planted(folder: Path) -> Path:
     return own
 
 
-@pytest.mark.slow
 @needs("containers, made by root")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86_64")
 def test_no_system_call_does_more_than_look(tmp_path):
@@ -102,7 +102,6 @@ sys.exit(status)
 """
 
 
-@pytest.mark.slow
 @needs("the sandbox")
 def test_a_small_reply_takes_little_memory(tmp_path):
     """Below twice what an ordinary submission needs."""
@@ -116,7 +115,6 @@ def test_a_small_reply_takes_little_memory(tmp_path):
     assert kibibytes < 520 * 1024, f"{kibibytes >> 10} MB"
 
 
-@pytest.mark.slow
 def test_a_child_that_the_machine_killed_costs_nothing(tmp_path):
     """It is killed once, as when memory is short; the next one is right."""
     once = (
@@ -131,7 +129,6 @@ def test_a_child_that_the_machine_killed_costs_nothing(tmp_path):
     assert rows["ada", CH1, "attention_scores"]["status"] == "passed"
 
 
-@pytest.mark.slow
 def test_audit_follows_no_links(tmp_path):
     """A folder that was cloned may hold a link to any file of the user."""
     (tmp_path / "secret.py").write_text("TOKEN = 'planted'\n")
@@ -149,7 +146,6 @@ def test_audit_follows_no_links(tmp_path):
     assert "planted" not in done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_audit_believes_no_answer_of_the_code(tmp_path):
     """A class that returns its input is not right."""
     (tmp_path / "model.py").write_text(attack("forged_audit"))
