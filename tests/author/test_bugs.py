@@ -8,8 +8,7 @@ import pytest
 from ..hidden import opened
 from ..kits import unpacked
 from ..support import Judge, release
-from .bug_course import ANSWER, NAME, NEW, OLD, with_a_bug
-from .small_course import CHAPTER, GRADER, build, edit
+from .small_course import ANSWER, CHAPTER, GRADER, NAME, NEW, OLD, build, edit, with_a_bug
 
 pytestmark = pytest.mark.slow
 RIGHT = "\n".join(line for line in ANSWER.splitlines() if "###" not in line)

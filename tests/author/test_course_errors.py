@@ -8,8 +8,19 @@ from tensorgrade.author.errors import course_errors
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project, package_of
 
-from .bug_course import LINE, MARK, NAME, OLD, with_a_bug
-from .small_course import CHAPTER, COUNTS, GRADER, LESSON, edit, make_course
+from .small_course import (
+    CHAPTER,
+    COUNTS,
+    GRADER,
+    LESSON,
+    LINE,
+    MARK,
+    NAME,
+    OLD,
+    edit,
+    make_course,
+    with_a_bug,
+)
 
 SHIFT = f"graders/{CHAPTER}/Shift.py"
 # By file: what is written there, what it becomes, and what is said; `*` stands for the file.

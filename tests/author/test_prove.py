@@ -3,8 +3,7 @@
 import pytest
 
 from ..support import Judge, cli
-from .bug_course import MARK, NAME, NEW, OLD, with_a_bug
-from .small_course import CHAPTER, LESSON, build, edit
+from .small_course import CHAPTER, LESSON, MARK, NAME, NEW, OLD, build, edit, with_a_bug
 
 SHARED = '''MISTAKES = """
 doubled 20%: The result is doubled.
