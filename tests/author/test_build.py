@@ -12,8 +12,8 @@ import pytest
 from tensorgrade.exchange.stored import SUFFIX, key_in, read_part, without_part
 from tensorgrade.recognition.fingerprints import read_prints
 
-from ..kits import begun, unpacked, wait_until
-from ..support import ROOT, begin, cli, release, run_pytest
+from ..kits import unpacked, wait_until
+from ..support import ROOT, begin, cli, release, run_pytest, submit
 from .small_course import (
     CHAPTER,
     COUNTS,
@@ -64,12 +64,6 @@ EDITS = {
     ),
     "nothing": (LESSON, "Say what to write", "Say what to write", set()),
 }
-
-
-@pytest.fixture
-def course(small_course, tmp_path) -> Path:
-    """A copy of the course and of its cache. It is fresh in the new place, too."""
-    return Path(shutil.copytree(small_course, tmp_path / "small"))
 
 
 def without_builds(root: Path) -> Path:
@@ -159,9 +153,7 @@ def test_answers_in_a_stub_are_kept_and_no_kit_gets_them(course, tmp_path):
 def test_in_a_clone_commands_ask_for_a_build_and_it_makes_the_same_files(course, tmp_path):
     before = derived(course)
     clone = without_builds(course)
-    place = tmp_path / "submitted" / "ada" / CHAPTER
-    place.mkdir(parents=True)
-    shutil.copy(clone / LESSON, place)
+    submit(tmp_path / "submitted", "ada", CHAPTER, (clone / LESSON).read_text(encoding="utf-8"))
     grade = ("grade", tmp_path / "submitted", "--out", tmp_path / "out", "--isolation", "none")
     runs = [
         run_pytest(tests, "--attempt", "solutions", cwd=clone) for tests in ("graders", "exercises")
@@ -255,7 +247,7 @@ def test_an_interrupted_build_leaves_whole_files_and_no_process(tmp_path):
     shutil.copy(ROOT / "course_config.py", tmp_path)
     for number, stop in ((signal.SIGINT, os.killpg), (signal.SIGKILL, os.kill)):
         shutil.rmtree(tmp_path / "graders" / "references" / CH1)
-        process = begun("build", CH1, cwd=tmp_path, written=tmp_path / "said.txt")
+        process = begin("build", CH1, cwd=tmp_path, written=tmp_path / "said.txt")
         files = (tmp_path / "graders" / "references" / CH1).glob
         wait_until(lambda: [*files("*.safetensors")] and len(left(process.pid)) > 2, process)  # noqa: B023
         stop(process.pid, number)
@@ -268,7 +260,7 @@ def test_an_interrupted_build_leaves_whole_files_and_no_process(tmp_path):
 @on_linux
 def test_the_authors_loop_builds_on_a_save_and_ends_with_everybody(course, tmp_path):
     said = tmp_path / "said.txt"
-    process = begun("author", cwd=course, written=said)
+    process = begin("author", cwd=course, written=said)
     try:
         wait_until(lambda: "waiting for the next save" in said.read_text(), process)
         edit(course, GRADER, "def cases(", "def casees(")

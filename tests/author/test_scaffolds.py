@@ -1,17 +1,10 @@
 """A new course and every kind of exercise in it work at once; one that is off is nowhere."""
 
-import shutil
-
 import pytest
 
 from ..hidden import opened
 from ..support import ROOT, cli
 from .small_course import CHAPTER, LESSON, build, derived, edit, refused
-
-
-@pytest.fixture
-def course(small_course, tmp_path):
-    return shutil.copytree(small_course, tmp_path / "small")
 
 
 def test_what_commands_write_about_learners_is_not_committed(small_course):
