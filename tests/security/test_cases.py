@@ -14,7 +14,7 @@ import pytest
 
 from ..answers.reader import solution
 from ..container import contained
-from ..support import BIN, ROOT, Graded, cli, grade, needs, rows_of, submit
+from ..support import BIN, ROOT, cli, grade, needs, rows_of, submit
 
 pytestmark = pytest.mark.slow
 CH1 = "ch1_simplified_attention"
@@ -39,14 +39,6 @@ def submitted(folder: Path, **texts: str) -> Path:
     for learner, text in texts.items():
         submit(folder / "submitted", learner, CH1, text)
     return folder / "submitted"
-
-
-def graded(folder: Path, isolation: str = "auto", **texts: str) -> Graded:
-    """Grade submissions of chapter 1 in a sandbox."""
-    told = ("--isolation", isolation, "--jobs", "1")
-    found = grade(submitted(folder, **texts), folder / "out", *told)
-    assert found.status == 0, found.said
-    return found
 
 
 def planted(folder: Path) -> Path:
@@ -123,9 +115,10 @@ def test_a_child_that_the_machine_killed_costs_nothing(tmp_path):
         "    except FileExistsError:\n        return inputs @ query\n"
         "    os.kill(os.getpid(), 9)\n"
     )
-    graded(tmp_path, "none", ada=solution(CH1) + once)
-    assert (tmp_path / "once").exists()
-    rows = grade(tmp_path / "submitted", tmp_path / "out", "--isolation", "none").rows
+    asked = (submitted(tmp_path, ada=solution(CH1) + once), tmp_path / "out", "--isolation", "none")
+    found = grade(*asked)
+    assert found.status == 0 and (tmp_path / "once").exists(), found.said
+    rows = grade(*asked).rows
     assert rows["ada", CH1, "attention_scores"]["status"] == "passed"
 
 
