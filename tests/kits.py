@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from .author.small_course import edit
 from .support import ROOT, cli
 
 FIRST = ("ch1_simplified_attention", "ch2_self_attention")
@@ -32,10 +33,7 @@ def solved(kit: Path, folder: Path, *chapters: str) -> Path:
 
 def write(kit: Path, chapter: str, old: str, new: str) -> None:
     """Change the learner's file for a chapter."""
-    path = kit / "exercises" / f"{chapter}.py"
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    edit(kit, f"exercises/{chapter}.py", old, new)
 
 
 def typed(kit: Path, *words: str, lines: str) -> str:

@@ -14,6 +14,7 @@ import yaml
 from ..hidden import found_in, opened, secrets_of
 from ..kits import unpacked
 from ..support import ROOT, cli
+from .small_course import edit
 
 pytestmark = pytest.mark.slow
 
@@ -104,8 +105,7 @@ def test_the_zip_is_the_same_each_time(kit, tmp_path):
 def test_a_kit_needs_the_notebooks_that_nbgrader_makes_of_this_lesson(course, tmp_path):
     (notebook,) = course.glob("source/*first*/*.ipynb")
     released = course / "release" / notebook.parent.name / notebook.name
-    text = notebook.read_text(encoding="utf-8")
-    notebook.write_text(text.replace("# ", "# Newly: ", 1), encoding="utf-8")
+    edit(course, str(notebook.relative_to(course)), "# ", "# Newly: ")
     for word in ("older than the lesson", "missing"):
         said = cli("bundle", "--out", tmp_path / "kit.zip", cwd=course)
         assert said.returncode == 2 and f"{released} is {word}; `nbgrader" in said.stderr, said

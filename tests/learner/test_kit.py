@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 
+from ..author.small_course import build, edit
 from ..kits import FIRST, solved, unpacked, write
 from ..support import ROOT, cli, run_pytest
 
@@ -104,10 +105,8 @@ def test_commands_find_names_of_chapters_and_say_what_there_is(own):
 
 
 def test_a_course_can_put_its_solutions_into_the_kit(course, kit, tmp_path):
-    config = course / "course_config.py"
-    text = config.read_text(encoding="utf-8")
-    config.write_text(text.replace("points={}", "points={}, solutions_in_kit=True"), "utf-8")
-    assert cli("build", cwd=course).returncode == 0
+    edit(course, "course_config.py", "points={}", "points={}, solutions_in_kit=True")
+    build(course)
     own = unpacked(tmp_path, course) / "solutions"
     assert {path.name for path in own.iterdir()} >= {p.name for p in course.glob("solutions/*.py")}
     assert not (kit / "solutions").exists()
