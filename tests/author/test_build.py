@@ -44,6 +44,7 @@ EDITS = {
     "a word of a message": (GRADER, "added. It should", "added; it should", MESSAGES | {CHECKS}),
     "a mistake's name": (GRADER, "scaled_factor_added:", "added:", SCALED | MESSAGES),
     "a new mistake": (GRADER, '\n"""\n', f"\n{NEGATED}\n", SCALED | MESSAGES),
+    "an edit of a mistake": (GRADER, "x * factor -> x + f", "x * factor -> 2 + x + f", SCALED),
     "sizes that graders draw": (GRADER, "draw((10, 20),", "draw((40, 50),", {HIDDEN}),
     "a case": (GRADER, "[(4,),", "[(4,), (5,),", {PUBLIC, HIDDEN, CHECKS}),
     "the lesson's text": (LESSON, "Explain what to write", "Say what to write", {STUB, NOTEBOOK}),
@@ -89,7 +90,7 @@ def test_an_edit_builds_what_depends_on_it(course):
         edit(course, path, old, new)
         assert set(build(course)) == expected, name
     before = recorded(course)
-    for place in ("exercises", "source", ".tensorgrade", "graders/references"):
+    for place in ("exercises", "source", ".tensorgrade", "graders/references", "graders/pairs"):
         shutil.rmtree(course / place)
     build(course)
     assert recorded(course) == before
@@ -122,8 +123,9 @@ def test_a_file_that_is_cut_exchanged_or_missing_is_built_again(course):
     before = derived(course)
     (course / PUBLIC).write_bytes(before[PUBLIC][:50])
     (course / HIDDEN).write_bytes(before[HIDDEN.replace("scaled", "Shift")])
+    (course / PAIRS).write_bytes(before[PAIRS][:-9])
     gone = {*MESSAGES, STUB}
-    for path in (*gone, PAIRS):
+    for path in gone:
         (course / path).unlink()
     for name in ("old.safetensors", f"{CHAPTER}/gone.safetensors"):
         (course / "exercises" / "references" / name).write_bytes(b"of an exercise that is off")
