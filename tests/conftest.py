@@ -1,6 +1,7 @@
 """Fixtures and options for the project's own tests."""
 
 import gc
+import shutil
 import sys
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def judge():
 
 @pytest.fixture(scope="session")
 def small_course(tmp_path_factory) -> Path:
-    """A small course, built and released. Tests that change it take a copy."""
+    """A small course, built and released. Tests that change it take `course`."""
     from .author.small_course import build, make_course
 
     root = make_course(tmp_path_factory.mktemp("courses") / "small")
@@ -92,7 +93,19 @@ def small_course(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def kit(tmp_path_factory) -> Path:
-    """This course's kit as a learner unpacks it. Tests that change it take a copy."""
+    """This course's kit as a learner unpacks it. Tests that change it take `own`."""
     from .kits import unpacked
 
     return unpacked(tmp_path_factory.mktemp("kits"))
+
+
+@pytest.fixture
+def course(small_course, tmp_path) -> Path:
+    """A copy of the small course and of its cache. It is fresh in the new place, too."""
+    return shutil.copytree(small_course, tmp_path / "small")
+
+
+@pytest.fixture
+def own(kit, tmp_path) -> Path:
+    """A copy of the kit, in which a learner works."""
+    return shutil.copytree(kit, tmp_path / "kit")

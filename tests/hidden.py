@@ -9,9 +9,7 @@ import numpy as np
 import torch
 from safetensors.torch import load
 
-from tensorgrade.author.lessons import given_code, right_code
 from tensorgrade.author.mistakes import every_mistake
-from tensorgrade.cells import marked, read_lesson
 from tensorgrade.exchange.stored import PART, SUFFIX, unpacked_part
 from tensorgrade.project import Project
 
@@ -33,12 +31,11 @@ def solution_lines(project: Project) -> set[str]:
     """Return telling lines of the solutions; of a find-the-bug exercise, those that differ."""
     found = set()
     for chapter in project.course.chapters:
-        for cell in marked(read_lesson(project.solution(chapter.name)), "exercise").values():
-            shown = {line.strip() for line in given_code(cell.source).splitlines()}
-            right = right_code(cell.source)
-            for region in re.findall(r"### BEGIN SOLUTION(.*?)### END", right, re.DOTALL):
-                lines = {line.strip() for line in region.splitlines() if len(line.strip()) > 24}
-                found |= lines - shown
+        for cell in project.solution(chapter.name).read_text("utf-8").split("\n# %%"):
+            regions = re.findall(r"### BEGIN SOLUTION(.*?)### END", cell, re.DOTALL)
+            lines = [line for region in regions for line in region.splitlines()]
+            right = [line.partition("  ### BUG: ")[0] for line in lines if "### BUG: " in line]
+            found |= {line.strip() for line in right or lines if len(line.strip()) > 24}
     return found
 
 

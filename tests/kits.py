@@ -1,7 +1,6 @@
 """A learner's kit in a folder, the learner's own answers in it, and commands that go on."""
 
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -9,7 +8,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from .support import ROOT, begin, cli
+from .author.small_course import edit
+from .support import ROOT, cli
 
 FIRST = ("ch1_simplified_attention", "ch2_self_attention")
 
@@ -33,10 +33,7 @@ def solved(kit: Path, folder: Path, *chapters: str) -> Path:
 
 def write(kit: Path, chapter: str, old: str, new: str) -> None:
     """Change the learner's file for a chapter."""
-    path = kit / "exercises" / f"{chapter}.py"
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    edit(kit, f"exercises/{chapter}.py", old, new)
 
 
 def typed(kit: Path, *words: str, lines: str) -> str:
@@ -48,13 +45,6 @@ def typed(kit: Path, *words: str, lines: str) -> str:
     said = " ".join((done.stdout + done.stderr).split())
     assert "Traceback" not in said, said
     return said
-
-
-def begun(*words: object, cwd: Path, written: Path) -> subprocess.Popen:
-    """Begin a command that heeds Ctrl-C, even if the tests run in the background."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    written.touch()
-    return begin(*words, cwd=cwd, written=written)
 
 
 def wait_until(done: Callable[[], object], process: subprocess.Popen) -> None:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,18 +23,24 @@ from pathlib import Path
 import pytest
 import torch
 
+from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
 from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.scoring import judged_on
 from tensorgrade.attempts.setup import Setup
+from tensorgrade.author import case
 from tensorgrade.author.mistakes import known, told_apart
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
+from tensorgrade.course import Limits
+from tensorgrade.exchange.observation import Loaded, Looked, Observation
 from tensorgrade.exchange.references import References, load_references
 from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.project import Project
 from tensorgrade.project import load_course as load_course
 from tensorgrade.recognition.edits import Edits, make
 from tensorgrade.sandbox.holes import examine
+from tensorgrade.sandbox.processes import ForkServer
+from tensorgrade.sources.program import Program, Source
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .answers.reader import rows_of as rows_in
@@ -300,6 +307,43 @@ def verdict_of(row: dict) -> Verdict:
     """Return a row of `results.jsonl` as a verdict."""
     names = Verdict.__dataclass_fields__
     return Verdict(**{name: row[name] for name in names} | {"mistakes": tuple(row["mistakes"])})
+
+
+# --- programs ---------------------------------------------------------------------------------
+
+
+def program_of(source: str | SubmittedFiles, **settings) -> Program:
+    """Return a program of a text, or of files that are still to be read."""
+    text = Source(source, "learner.py") if isinstance(source, str) else source
+    return Program("learner", text, **settings)
+
+
+def lab_of(server: ForkServer | None) -> Lab:
+    """Return a lab whose programs run in children of a server; by default in this process."""
+    return Lab(server, server.limits if server else Limits())
+
+
+def looked(
+    source: str | SubmittedFiles, exercises: dict[str, str] | None = None, server=None
+) -> Looked:
+    """Return the facts about a text that does not run. exercises: by name, their given code."""
+    with closing(lab_of(server)) as lab:
+        return lab.look(program_of(source), exercises)
+
+
+def loaded(source: str | SubmittedFiles, server=None, **settings) -> Loaded:
+    """Return what loading a text reports."""
+    with closing(lab_of(server)) as lab:
+        program = program_of(source, **settings)
+        return lab.load(replace(program, source=lab.look(program).source))
+
+
+def ran(source: str | SubmittedFiles, exercise: str, *steps, server=None) -> Observation:
+    """Return the observation of one case: an author's steps for an exercise."""
+    with closing(lab_of(server)) as lab:
+        program = program_of(source)
+        program = replace(program, source=lab.look(program).source)
+        return lab.run(program, [case("one/1", *steps).recorded(exercise, 1)])[0]
 
 
 # --- what the machine has, and how much to try ------------------------------------------------

@@ -1,88 +1,75 @@
 """A learner's text is read where learners' code runs, and may do what it likes there."""
 
-import json
 from contextlib import closing
-from dataclasses import replace
 
 import nbformat
 import pytest
+import torch
 
-from tensorgrade.attempts.lab import Lab
+from tensorgrade.author import call
 from tensorgrade.course import Limits
-from tensorgrade.runner.source import Unreadable
 from tensorgrade.sandbox import processes
 from tensorgrade.sandbox.processes import ForkServer
-from tensorgrade.sources.program import Program
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
-LIMITS = Limits()
-SHORT = replace(LIMITS, load_seconds=2)
+from ..support import loaded, looked, ran
+
+pytestmark = pytest.mark.slow
 ANSWER = "def softmax(x):\n    return x.softmax(-1)"
+
+
+def notebook(script: bytes = b"", **parts) -> SubmittedFiles:
+    """Return a notebook with the answer in its cell. parts: further fields of the cell."""
+    cell = nbformat.v4.new_code_cell(ANSWER)
+    cell.update(parts)
+    text = nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
+    return SubmittedFiles("ada", "ch", "ch.ipynb", text.encode(), script=script)
 
 
 @pytest.fixture(scope="module")
 def warm():
-    with closing(ForkServer(LIMITS, locked=False)) as server:
+    with closing(ForkServer(Limits(reply_bytes=1 << 15), locked=False)) as server:
         yield server
 
 
-def notebook(*sources: str) -> bytes:
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
-    return nbformat.writes(nbformat.v4.new_notebook(cells=cells)).encode()
+def test_what_is_beside_the_code_of_a_cell_is_no_code(warm):
+    """A carriage return in its name is no line, and large outputs are left out."""
+    marks = {"nbgrader": {"solution": True, "grade_id": f"x\r{ANSWER}\r#"}}
+    named = notebook(source="", metadata=marks)
+    assert "softmax" not in loaded(named, warm).names
+    (name,) = looked(named).source.names
+    assert "\r" not in name and "\n" not in name
+    outputs = [nbformat.v4.new_output("stream", text="0123456789" * 5_000_000)]
+    assert loaded(notebook(outputs=outputs), warm).names == ("softmax",)
 
 
-def submitted_files(content: bytes, script: bytes = b"") -> SubmittedFiles:
-    return SubmittedFiles("ada", "ch", "ch.ipynb", content, script=script)
-
-
-def loaded(warm, given: SubmittedFiles, limits: Limits = LIMITS):
-    lab, program = Lab(warm, limits), Program("ch", given, exercises={"softmax": ""})
-    try:
-        source = lab.look(program).source
-        return lab.load(replace(program, source=source)), source
-    finally:
-        lab.close()
-
-
-@pytest.mark.slow
-def test_a_carriage_return_in_a_cells_name_is_no_line(warm):
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("")])
-    nb.cells[0].metadata["nbgrader"] = {"solution": True, "grade_id": f"x\r{ANSWER}\r#"}
-    found, source = loaded(warm, submitted_files(json.dumps(nb).encode()))
-    assert "softmax" not in found.names
-    assert "\r" not in source.names[0] and "\n" not in source.names[0]
-
-
-@pytest.mark.slow
-def test_large_outputs_are_no_code(warm):
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(ANSWER)])
-    nb.cells[0].outputs = [nbformat.v4.new_output("stream", text="0123456789" * 5_000_000)]
-    found, _ = loaded(warm, submitted_files(json.dumps(nb).encode()))
-    assert found.names == ("softmax",)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "how, said",
     [("time.sleep(60)", "takes too long"), ("os._exit(3)", "ends the process that looks")],
 )
 def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said):
     # The fork server is another process, so the reader is changed by the program that starts it.
-    change = f"import os, time, tensorgrade.runner.reading as r; r.extract = lambda *a: {how}"
+    change = "import os, time, tensorgrade.runner.serve as s; read = s.source_in; "
+    change += "s.source_in = s.source_that_counts = "
+    change += f"lambda text, *a: {how} if text.startswith(b'{{') else read(text, *a)"
     *before, run = processes.START.splitlines()
     monkeypatch.setattr(processes, "START", "\n".join([*before, change, run]))
-    with closing(ForkServer(SHORT, locked=False)) as warm:
-        both, source = loaded(warm, submitted_files(notebook(ANSWER), ANSWER.encode()), SHORT)
-        assert both.names == ("softmax",) and source.filename == "ch.py"
-        with pytest.raises(Unreadable, match=said):
-            loaded(warm, submitted_files(notebook(ANSWER)), SHORT)
+    with closing(ForkServer(Limits(load_seconds=2), locked=False)) as warm:
+        assert loaded(notebook(script=ANSWER.encode()), warm).names == ("softmax",)
+        with pytest.raises(Exception, match=said):
+            loaded(notebook(), warm)
 
 
-@pytest.mark.slow
 def test_a_text_of_very_many_statements_is_read_and_not_run(warm):
     """A whole text, and where each statement is, is more than a reply may be."""
     text = f"import os\nos._exit(3)\n{ANSWER}\n" + "0\n" * 4000
-    files = SubmittedFiles("ada", "ch", "ch.py", text.encode())
-    looked = Lab(warm, replace(LIMITS, reply_bytes=1 << 15)).look(Program("ch", files))
-    assert looked.source.text == text and len(looked.spans) == 4003
-    assert looked.spans[2] == (["softmax"], 3, 4)
+    found = looked(SubmittedFiles("ada", "ch", "ch.py", text.encode()), server=warm)
+    assert found.source.text == text and len(found.spans) == 4003
+    assert found.spans[2] == (["softmax"], 3, 4)
+
+
+def test_of_a_tensor_larger_than_a_reply_the_shape_is_reported(warm):
+    text = "import torch\ndef f(x): return torch.outer(x, x)\n"
+    seen = ran(text, "f", call(x=torch.ones(100)), server=warm)
+    assert not seen.tensors and seen.error is None
+    assert seen.values["result"] == {"type": "huge 100×100 tensor", "json": None}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ..author.small_course import CHAPTER, LESSON, edit
-from ..support import grade
+from ..support import grade, submit
 
 pytestmark = pytest.mark.slow
 RETURN = "    return x * factor"
@@ -38,9 +38,7 @@ def graded(small_course: Path, tmp_path_factory):
     text = (root / LESSON).read_text(encoding="utf-8")
     assert text.count(RETURN) == 1
     for name, (body, *_) in FILES.items():
-        folder = root / "submitted" / name / CHAPTER
-        folder.mkdir(parents=True)
-        (folder / f"{CHAPTER}.py").write_text(text.replace(RETURN, body), encoding="utf-8")
+        submit(root / "submitted", name, CHAPTER, text.replace(RETURN, body))
     return grade(root / "submitted", root / "out", "--isolation", "none", "--jobs", 2, cwd=root)
 
 

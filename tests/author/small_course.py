@@ -2,15 +2,6 @@
 
 from pathlib import Path
 
-import torch
-
-from tensorgrade.author import scaffolds
-from tensorgrade.author.building import singles_of, with_pairs
-from tensorgrade.author.recording import Recording
-from tensorgrade.exchange.references import References
-from tensorgrade.project import Project
-from tensorgrade.recognition.fingerprints import Fingerprint
-
 from ..support import cli
 
 CHAPTER = "ch1_first_steps"
@@ -21,10 +12,14 @@ COUNTS = f"graders/{CHAPTER}/word_counts.py"
 
 def make_course(root: Path) -> Path:
     """Write the course and return its folder. It is not built yet."""
-    scaffolds.new_course(root, "Small steps")
-    scaffolds.new_exercise(Project(root), CHAPTER, "Shift", "class")
-    scaffolds.new_exercise(Project(root), CHAPTER, "word_counts", "values")
-    scaffolds.new_chapter(Project(root), "ch2_more")
+    for folder, *words in (
+        (root.parent, "course", root, "--title", "Small steps"),
+        (root, "exercise", CHAPTER, "Shift", "--class"),
+        (root, "exercise", CHAPTER, "word_counts", "--values"),
+        (root, "chapter", "ch2_more"),
+    ):
+        done = cli("new", *words, cwd=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
     return root
 
 
@@ -52,20 +47,41 @@ def derived(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in made}
 
 
-def build_exercise(
-    root: str, chapter: str, exercise: str, hidden: bool
-) -> tuple[References, list[Fingerprint]]:
-    """Return an exercise's references and fingerprints; with pairs of mistakes on public cases."""
-    torch.set_num_threads(1)
-    recording = Recording(Project(Path(root)), chapter, exercise, hidden)
-    prints = singles_of(recording)
-    if not hidden:
-        prints, _ = with_pairs(recording, prints, True)
-    return recording.references, prints
-
-
 def edit(root: Path, path: str, old: str, new: str) -> None:
     """Change a text that is there."""
     text = (root / path).read_text(encoding="utf-8")
     assert old in text
     (root / path).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+# --- the same with a find-the-bug exercise, which is graded like `scaled` -------------------------
+
+NAME = "bug_scaled"
+OLD, NEW = "torch.mul(", "torch.add("  # the mistake, as an edit of the right code
+LINE = f"    products = {OLD}entries, factors)"
+MARK = f"  ### BUG: {LINE.strip().replace(OLD, NEW)}"
+ANSWER = f'''def bug_scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
+    """Return x times factor. It has one mistake."""
+    ### BEGIN SOLUTION
+    entries = x.reshape(-1)
+    factors = torch.full_like(entries, factor)
+{LINE}
+    return products.reshape(x.shape)
+    ### END SOLUTION'''
+SOURCE = f"""
+# %% exercise="bug_scaled" like="scaled" points=4
+{ANSWER.replace(LINE, LINE + MARK)}
+
+
+# %% [markdown] hints="bug_scaled"
+# 1. Which checks fail?
+# 2. Print every value on the way.
+"""
+
+
+def with_a_bug(root: Path) -> Path:
+    """Write the course; it is not built."""
+    make_course(root)
+    with (root / LESSON).open("a", encoding="utf-8") as lesson:
+        lesson.write(SOURCE)
+    return root

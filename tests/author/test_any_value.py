@@ -1,44 +1,33 @@
-"""Exercises with any Python value: right answers pass, wrong ones get an explanation."""
+"""Exercises with any Python value: right answers pass, wrong ones get an explanation.
+
+And checks and signatures of a course's own, in its `checks.py`.
+"""
 
 import re
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tensorgrade.attempts.attempt import Answer, Attempt
-from tensorgrade.attempts.lab import Lab
-from tensorgrade.attempts.naming import answer_to
-from tensorgrade.attempts.recognized import mistakes as mistakes_of
-from tensorgrade.attempts.side import Side
-from tensorgrade.author.mistakes import known
-from tensorgrade.course import CourseError
-from tensorgrade.folders import write_file
-from tensorgrade.judging.checks import load_checks
-from tensorgrade.judging.diagnosis import Diagnosis, Wrong
-from tensorgrade.project import Project
-from tensorgrade.recognition.fingerprints import Fingerprints
+from ..support import Judge
+from .small_course import build, refused
 
-from .small_course import build_exercise
-
+pytestmark = pytest.mark.slow
 CHAPTER = "ch1_small"
 CONFIG = """
 from tensorgrade.course import Settings, Tolerance
 
 FLOATS = {"float64": Tolerance(1e-6, 1e-6), "float32": Tolerance(1e-4, 1e-4)}
-COURSE = Settings("small", "A small course", 2**100, ("ch1_small",), {"cpu": FLOATS})
+COURSE = Settings(
+    "small", "A small course", 2**100, ("ch1_small",), {"cpu": FLOATS}, points=POINTS
+)
 """
-LESSON = """# %% [markdown]
-# # Small
-
-# %%
-from collections import *
+IMPORTS = """from collections import *
 from dataclasses import dataclass
 
 import torch
 from torch import nn
-
-# %% exercise="f"
-{solution}
 """
 GRADER = '''
 from collections import OrderedDict
@@ -52,59 +41,43 @@ def cases(draw):
     return [{cases}]
 
 
-CHECKS = [check(1, "It agrees.", it.agrees("values"))]
+CHECKS = [{checks}]
 
 MISTAKES = """
-{mistakes}
+{mistake}
 """
 '''
-IMPORTS = "from collections import *\nfrom dataclasses import dataclass\nimport torch\n"
-IMPORTS += "from torch import nn\n"
-
-
-class SmallCourse:
-    """A course of one exercise, `f`, with references made by its solution, without a sandbox."""
-
-    def __init__(self, root: Path, solution: str, cases: str, mistakes: str = ""):
-        self.project = Project(root)
-        files = {
-            "course_config.py": CONFIG,
-            f"solutions/{CHAPTER}.py": LESSON.format(solution=solution),
-            f"graders/{CHAPTER}/f.py": GRADER.format(cases=cases, mistakes=mistakes),
-        }
-        for name, text in files.items():
-            write_file(root / name, text.encode())
-        self.made = {
-            hidden: build_exercise(str(root), CHAPTER, "f", hidden) for hidden in (False, True)
-        }
-
-    def answer(self, source: str, hidden: bool = False) -> Answer:
-        """A learner's text, run on the cases."""
-        (references, prints), course = self.made[hidden], self.project.course
-        messages = {one.name: one.message for one in known(self.project, "f")}
-        own, recognized = (
-            load_checks(self.project.graders),
-            Fingerprints(lambda _: prints, messages),
-        )
-        lab, program = Lab(None, course.limits), self.project.program(CHAPTER, IMPORTS + source)
-        return answer_to(Attempt(lab, program, course, Side(references, own, recognized)), "f")
-
-    def diagnosis(self, source: str, check, hidden: bool = False) -> Diagnosis | None:
-        """Return the message of a check for a learner's text; None if it passes."""
-        try:
-            check(self.answer(source, hidden))
-        except Wrong as wrong:
-            return wrong.diagnosis
-        return None
-
-
 X = 'case("values/1", call(x=normal(2, 3)))'
-FOLDED = """
-def f(x):
-    ### BEGIN SOLUTION
-    return {}
-    ### END SOLUTION
-"""
+AGREES = 'check(1, "It agrees.", it.agrees("values"))'
+KEEPS = 'check(1, "It keeps.", it.keeps_inputs("values"))'
+OBJECTS = 'check(1, "It keeps all.", it.keeps_inputs("values", objects=True))'
+HALF = "return -> return 0.5 or"
+
+
+def function(returned: str, name: str = "f", parameters: str = "x") -> str:
+    """Return the text of a function that returns this."""
+    code = f"    ### BEGIN SOLUTION\n    return {returned}\n    ### END SOLUTION\n"
+    return f'def {name}({parameters}):\n    """Return it."""\n{code}'
+
+
+def write_course(root: Path, exercises: Mapping[str, tuple[str, ...]]) -> None:
+    """Write a course. exercises: by name, a solution, its cases, its checks and a mistake."""
+    cells = [f"# %% [markdown]\n# # Small\n\n# %%\n{IMPORTS}"]
+    points = {"own": 12} if "own" in exercises else {}
+    files = {"course_config.py": CONFIG.replace("POINTS", str(points))}
+    for name, (solution, *more) in exercises.items():
+        cases, checks, edit = (*more, *(X, AGREES, HALF)[len(more) :])
+        cells.append(f'# %% exercise="{name}"\n{solution}')
+        cells.append(f'# %% [markdown] hints="{name}"\n# 1. One.\n# 2. Two.\n')
+        mistake = f"{name}_wrong: It is wrong.\n    {edit}"
+        grader = GRADER.format(cases=cases, checks=checks, mistake=mistake)
+        files[f"graders/{CHAPTER}/{name}.py"] = grader
+    files[f"solutions/{CHAPTER}.py"] = "\n".join(cells)
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+
+
 # The solution's result, right answers, and wrong answers with their public messages.
 RETURNED = {
     "dict of tensors": (
@@ -185,76 +158,7 @@ RETURNED = {
 }
 
 
-def says(text: str, said: str) -> bool:
-    """Return True if a text has the words of a sentence around each `is`."""
-    return all(words in text for words in re.split(r"\s*\bis\b\s*", said))
-
-
-def course(folder, returned: str, cases: str = X, mistakes: str = "") -> SmallCourse:
-    return SmallCourse(folder, FOLDED.format(returned), cases, mistakes)
-
-
-def agrees(exercise):
-    exercise.agrees("values")
-
-
-def keeps(exercise):
-    exercise.keeps_inputs("values")
-
-
-@pytest.mark.parametrize("kind", RETURNED)
-def test_right_and_wrong_answers(tmp_path, kind):
-    solution, right, wrong = RETURNED[kind]
-    small = course(tmp_path, solution)
-    for returned in (solution, *right):
-        for hidden in (False, True):
-            found = small.diagnosis(FOLDED.format(returned), agrees, hidden)
-            assert found is None, (returned, found)
-    for returned, said in wrong.items():
-        found = small.diagnosis(FOLDED.format(returned), agrees)
-        assert found is not None and says(found.problem, said), (returned, found)
-        assert small.diagnosis(FOLDED.format(returned), agrees, hidden=True), returned
-
-
-SEEDED = "def f(x, seed):\n    return x * seed"
-NO_RESULT = "class f(nn.Linear):\n    ### BEGIN SOLUTION\n    def forward(self, x):\n"
-NO_RESULT += "        super().forward(x)\n    ### END SOLUTION\n"
-LOADED = 'case("values/1", construct(in_features=2, out_features=1), load({"weight": '
-LOADED += 'weights(1, 2), "bias": weights(1)}), call(x=normal(2)))'
-GRADIENT = 'case("values/1", call(x=normal(3), gradient=(normal(3), normal(3))))'
-# A solution and its cases that cannot be built, and why.
-UNFIT = [
-    (FOLDED.format("lambda: 1"), X, "`result` is an object of type function"),
-    (FOLDED.format("{'a': [1, object()]}"), X, "`result['a'][1]` is an object of type object"),
-    (FOLDED.format("[[[[[[[[[[1]]]]]]]]]]"), X, "nested more than 8 deep"),
-    (FOLDED.format("[n for n in range(10**5)]"), X, "more than 20000 parts"),
-    (FOLDED.format("{'a': x.to_sparse()}"), X, "a sparse tensor"),
-    (FOLDED.format("None"), X, "the solution returns nothing that could be judged"),
-    (FOLDED.format("x.zero_() and None"), X, "values/1: the solution raises RuntimeError"),
-    (FOLDED.format("x"), 'case("values/1", call(x=[1, object()]))', "x[1] is an object of type ob"),
-    (
-        FOLDED.format("x"),
-        'case("values/1", call(x=1), signature="error")',
-        "values/1: the solution should refuse it, and does not",
-    ),
-    (FOLDED.format("{'a': x.detach()}"), GRADIENT, "gradients are asked for, and no result"),
-    (NO_RESULT, LOADED, "values/1: the solution returns nothing that could be judged"),
-    ("def f(x):\n    return 1 / 0", X, "ZeroDivisionError: division by zero (f, return 1 / 0)"),
-    (
-        SEEDED,
-        'case("values/1", call(x=normal(2), seed=3))',
-        "an argument of that name goes into `named=`",
-    ),
-]
-
-
-def test_what_cannot_be_judged_is_an_error_of_the_build(tmp_path):
-    for number, (solution, cases, said) in enumerate(UNFIT):
-        with pytest.raises(CourseError) as error:
-            SmallCourse(tmp_path / str(number), solution, cases)
-        assert says(str(error.value), said) and "values/1" in str(error.value), solution
-
-
+KINDS = {f"kind_{name.replace(' ', '_')}": row for name, row in RETURNED.items()}
 ARGUMENTS = {
     "tuple": ("(1, 2)", "isinstance(x, tuple) and x == (1, 2)"),
     "list of tensors": ("[normal(2), 3, normal(4)]", "[part + 1 for part in x]"),
@@ -264,42 +168,11 @@ ARGUMENTS = {
     "set": ("{3, 4}", "{n + 1 for n in x}"),
     "dict named like a tag": ("{'tensor': 1, 'object': 2}", "sum(x.values())"),
 }
+ARGUMENTS = {f"given_{name.replace(' ', '_')}": row for name, row in ARGUMENTS.items()}
+GRADIENT = 'case("values/1", call(x=normal(3), gradient=(normal(3), normal(3))))'
+CLASS = """class {name}{base}:
+    \"\"\"Scales.\"\"\"
 
-
-def test_an_argument_arrives_as_it_was_written(tmp_path):
-    for number, (written, solution) in enumerate(ARGUMENTS.values()):
-        small = course(tmp_path / str(number), solution, f'case("values/1", call(x={written}))')
-        assert small.diagnosis(FOLDED.format(solution), agrees, hidden=True) is None
-        found = small.diagnosis(FOLDED.format("x"), agrees)
-        assert found is not None and found.case == "values/1"
-        (_, expected), *_ = small.made[False][0].entries
-        value = expected.value("result")
-        assert value is True or value not in (None, False), "the solution saw what was written"
-    named = 'case("values/1", call(x=normal(2), named={"seed": 3}))'
-    assert SmallCourse(tmp_path / "named", SEEDED, named).diagnosis(SEEDED, agrees) is None
-
-
-CHANGES = {
-    "x[1]['a'].zero_()": "a tensor deep within",
-    "x[1]['b'].append(4)": "a list",
-    "x.append(3)": "the list itself",
-    "x[1].pop('a')": "a dict",
-}
-
-
-def test_inputs_are_kept_at_any_depth(tmp_path):
-    cases = 'case("values/1", call(x=[1, {"a": normal(3), "b": [2]}]))'
-    small = course(tmp_path, "x[1]['a'] * 2", cases)
-    assert small.diagnosis("def f(x):\n    return x[1]['a'] * 2\n", keeps) is None
-    for change in CHANGES:
-        wrong = f"def f(x):\n    y = x[1]['a'] * 2\n    {change}\n    return y\n"
-        for hidden in (False, True):
-            said = small.diagnosis(wrong, keeps, hidden).problem
-            assert "changes the input `x` in place" in said, change
-
-
-CLASS = """
-class f{base}:
     ### BEGIN SOLUTION
     def __init__(self, size):
         {start}
@@ -309,32 +182,122 @@ class f{base}:
         return x * self.size
     ### END SOLUTION
 """
+CLASSES = {
+    "Plain": CLASS.format(name="Plain", base="", start="pass", method="apply"),
+    "Layer": CLASS.format(
+        name="Layer", base="(nn.Module)", start="super().__init__()", method="forward"
+    ),
+}
+PATHS = {"Plain": ', path="apply"', "Layer": ""}
+OWN = """
+from tensorgrade import check, signature
+from tensorgrade.recognition.imprints import Imprint
 
 
-@pytest.mark.parametrize("base, start", [("", "pass"), ("(nn.Module)", "super().__init__()")])
-def test_an_object_keeps_what_it_holds(tmp_path, base, start):
-    method, path = ("forward", "") if base else ("apply", ', path="apply"')
-    text = CLASS.format(base=base, start=start, method=method)
-    small = SmallCourse(
-        tmp_path, text, f'case("values/1", construct(size=3), call(x=normal(2){path}))'
-    )
+@check
+def is_large(exercise, group):
+    for case, expected, observed in exercise.answered(group):
+        if observed.tensors["result"].sum() < 0:
+            exercise.wrong("values", "it is small", case=case)
+        1 / int(observed.tensors["result"].sum() < 1000)
 
-    def keeps_all(f):
-        f.keeps_inputs("values", objects=True)
 
+@signature("values of signs")
+def signs(case, expected, seen):
+    return Imprint(str((seen.tensors["result"] < 0).tolist()))
+"""
+SCALED = "{'a': (float(x.sum()) * 2.5, 'b')}"
+POSITIVE = 'case("values/1", call(x=computed(abs, normal(3))), signature="values of signs")'
+LARGE = (
+    'check(3, "It is large.", it.is_large("values")), check(1, "Kept.", it.keeps_inputs("values"))'
+)
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    """The judge of a course with all these exercises, built once."""
+    root, exercises = tmp_path_factory.mktemp("any") / "small", {}
+    for name, (returned, _, _) in KINDS.items():
+        exercises[name] = (function(returned, name),)
+    for name, (written, returned) in ARGUMENTS.items():
+        exercises[name] = (function(returned, name), f'case("values/1", call(x={written}))')
+    for name, text in CLASSES.items():
+        case = f'case("values/1", construct(size=3), call(x=normal(2){PATHS[name]}))'
+        edit, other = "= size, -> = -size,", f"{name}Self"
+        exercises[name] = (text, case, OBJECTS, edit)
+        exercises[other] = (text.replace(name, other), case, KEEPS, edit)
+    seeded = 'case("values/1", call(x=normal(2), named={"seed": 3}))'
+    changed = 'case("values/1", call(x=[1, {"a": normal(3), "b": [2]}]))'
+    ordered = 'case("values/1", call(x=[3, 1, 2])), case("sorted/1", call(x=[1, 2]))'
+    exercises |= {
+        "seeded": (function("x * seed", "seeded", "x, seed"), seeded),
+        "changes": (function("x[1]['a'] * 2", "changes"), changed, KEEPS),
+        "ordered": (function("sorted(x)", "ordered"), ordered, KEEPS),
+        "in_order": (function("sorted(x)", "in_order"), ordered, KEEPS.replace("values", "sorted")),
+        "graded": (function("{'a': x * 2, 'b': x.exp()}", "graded"), GRADIENT),
+        "halved": (function(SCALED, "halved"), X, AGREES, "* 2.5 -> * 1.25"),
+        "own": (function("x + 1", "own"), POSITIVE, LARGE, "x + 1 -> -x"),
+    }
+    write_course(root, exercises)
+    (root / "graders" / "checks.py").write_text(OWN, encoding="utf-8")
+    build(root)
+    with closing(Judge(root)) as made:
+        yield made
+
+
+def says(text: str, said: str) -> bool:
+    """Return True if a text has the words of a sentence around each `is`."""
+    return all(words.lower() in text.lower() for words in re.split(r"\s*\bis\b\s*", said))
+
+
+def passes(judge: Judge, name: str, text: str, said: str | None) -> None:
+    """Fail if an answer does not get its points, or not these words; said: None if it is right."""
+    text = f"{IMPORTS}\n{text}"
+    found = judge(CHAPTER, name, text, public=True)
+    assert (found.points == found.max_points) == (said is None), (text, found)
+    assert said is None or says(found.message, said), (text, found)
+    found = judge(CHAPTER, name, text, explain=False)
+    assert (found.points == found.max_points) == (said is None), (text, found)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_right_and_wrong_answers(judge, name):
+    solution, right, wrong = KINDS[name]
+    for returned in (solution, *right):
+        passes(judge, name, function(returned, name), None)
+    for returned, said in wrong.items():
+        passes(judge, name, function(returned, name), said)
+
+
+def test_an_argument_arrives_as_it_was_written(judge):
+    for name, (_, returned) in ARGUMENTS.items():
+        passes(judge, name, function(returned, name), None)
+        passes(judge, name, function("x", name), "")
+    passes(judge, "given_tuple", function("True", "given_tuple"), None)
+    passes(judge, "seeded", function("x * seed", "seeded", "x, seed"), None)
+
+
+CHANGES = ("x[1]['a'].zero_()", "x[1]['b'].append(4)", "x.append(3)", "x[1].pop('a')")
+
+
+def test_inputs_are_kept_at_any_depth(judge):
+    passes(judge, "changes", "def changes(x):\n    return x[1]['a'] * 2\n", None)
+    for change in CHANGES:
+        text = f"def changes(x):\n    y = x[1]['a'] * 2\n    {change}\n    return y\n"
+        passes(judge, "changes", text, "changes the input `x` in place")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_an_object_keeps_what_it_holds(judge, name):
+    text = CLASSES[name]
     changing = text.replace("        return", "        self.seen.append(1)\n        return")
-    assert small.diagnosis(text, keeps_all) is None
-    for hidden in (False, True):
-        assert small.diagnosis(text, keeps_all, hidden) is None
-        assert "changes `self` itself" in small.diagnosis(changing, keeps_all, hidden).problem
-    assert small.diagnosis(changing, keeps) is None
-    found = small.diagnosis(text.replace("x * self.size", "x"), keeps_all)
-    assert "just what was passed in" in found.problem
+    passes(judge, name, text, None)
+    passes(judge, name, changing, "changes `self` itself")
+    passes(judge, f"{name}Self", changing.replace(name, f"{name}Self"), None)
+    passes(judge, name, text.replace("x * self.size", "x"), "just what was passed in")
 
 
-def test_who_does_nothing_has_kept_no_input(tmp_path):
-    cases = 'case("values/1", call(x=[3, 1, 2])), case("sorted/1", call(x=[1, 2]))'
-    small = course(tmp_path, "sorted(x)", cases)
+def test_who_does_nothing_has_kept_no_input(judge):
     for returned, said in {
         "sorted(x)": None,
         "[*sorted(x), 1]": None,  # wrong, and for others to judge
@@ -342,21 +305,80 @@ def test_who_does_nothing_has_kept_no_input(tmp_path):
         "None": "None: does your function end in a `return` with a value?",
         "len(x)": "the result is 3; a list of 3 is expected",
     }.items():
-        found = small.diagnosis(FOLDED.format(returned), keeps)
-        assert (found is None) if said is None else says(found.problem, said), found
-    assert small.diagnosis(FOLDED.format("x"), lambda f: f.keeps_inputs("sorted")) is None
+        passes(judge, "ordered", function(returned, "ordered"), said)
+    passes(judge, "in_order", function("x", "in_order"), None)
 
 
-def test_gradients_through_a_dict_of_results_are_judged(tmp_path):
-    small = course(tmp_path, "{'a': x * 2, 'b': x.exp()}", GRADIENT)
-    for exp, passes in (("x.exp()", True), ("x.detach().exp()", False)):
-        found = small.diagnosis(FOLDED.format(f"dict(a=x * 2, b={exp})"), agrees)
-        assert (found is None) == passes
+def test_gradients_through_a_dict_of_results_are_judged(judge):
+    for exp, said in (("x.exp()", None), ("x.detach().exp()", "gradient")):
+        passes(judge, "graded", function(f"dict(a=x * 2, b={exp})", "graded"), said)
 
 
-def test_mistakes_are_named_whatever_the_value_and_its_types(tmp_path):
-    mistakes = "halved: It is halved.\n    * 2.5 -> * 1.25"
-    small = course(tmp_path, "{'a': (float(x.sum()) * 2.5, 'b')}", mistakes=mistakes)
-    wrong = FOLDED.format("OrderedDict(a=[x.sum().item() / 0.8, 'b'])")
-    for hidden in (False, True):
-        assert mistakes_of(small.answer(wrong, hidden)) == ("halved",)
+def test_mistakes_are_named_whatever_the_value_and_its_types(judge):
+    wrong = function("OrderedDict(a=[x.sum().item() / 0.8, 'b'])", "halved")
+    for public in (False, True):
+        found = judge(CHAPTER, "halved", f"{IMPORTS}\n{wrong}", public=public)
+        assert found.mistakes == ("halved_wrong",)
+
+
+def test_checks_of_a_course_decide_and_points_in_its_settings_scale_theirs(judge):
+    """It is worth 12 points, and its checks say 4. A check that cannot run is failed."""
+    small = "torch.stack((x[0], -99 * x[1], x[2]))"
+    passes(judge, "own", function(small, "own"), "it is small")
+    for returned, points, mistakes in (
+        ("x * 5", 12, ()),
+        (small, 3, ()),
+        ("x * 9999", 3, ()),  # the check divides by 0
+        ("-x - 1", 6, ("own_wrong",)),  # it has the mistake's signs
+    ):
+        text = f"{IMPORTS}\n{function(returned, 'own')}"
+        found = judge(CHAPTER, "own", text, explain=False)
+        assert (found.points, found.max_points, found.mistakes) == (points, 12, mistakes), found
+
+
+NO_RESULT = """class NAME(nn.Linear):
+    \"\"\"Return nothing.\"\"\"
+
+    ### BEGIN SOLUTION
+    def forward(self, x):
+        super().forward(x)
+    ### END SOLUTION
+"""
+LOADED = (
+    'construct(in_features=2, out_features=1), load({"weight": weights(1, 2), "bias": weights(1)})'
+)
+TWICE = 'call(x=normal(9, 9), result="plain"), call(x=normal(9, 9), result="dropped")'
+# What a solution returns on cases for which it cannot be built, and why.
+UNFIT = [
+    ("(lambda: 1)", X, "`result` is an object of type function"),
+    ("{'a': [1, object()]}", X, "`result['a'][1]` is an object of type object"),
+    ("[[[[[[[[[[1]]]]]]]]]]", X, "nested more than 8 deep"),
+    ("[n for n in range(10**5)]", X, "more than 20000 parts"),
+    ("{'a': x.to_sparse()}", X, "a sparse tensor"),
+    ("None", X, "the solution returns nothing that could be judged"),
+    ("x.zero_() and None", X, "values/1: the solution raises RuntimeError"),
+    ("x", 'case("values/1", call(x=1), signature="error")', "should refuse it, and does not"),
+    ("{'a': x.detach()}", GRADIENT, "gradients are asked for, and no result"),
+    (NO_RESULT, f'case("values/1", {LOADED}, call(x=normal(2)))', "returns nothing that could be"),
+    ("1 / 0", X, "ZeroDivisionError: division by zero (NAME, return 1 / 0)"),
+    ("x * 2", f'case("values/1", {TWICE}, signature="dropout")', "which argument"),
+    ("x * seed", 'case("values/1", call(x=normal(2), seed=3))', "of that name goes into `named=`"),
+]
+UNDRAWN = [("x", 'case("values/1", call(x=[1, object()]))', "x[1] is an object of type object")]
+
+
+@pytest.mark.parametrize("rows", [UNFIT, UNDRAWN], ids=["run", "drawn"])
+def test_what_cannot_be_judged_is_an_error_of_the_build(tmp_path, rows):
+    named = {f"exercise_{number}": row for number, row in enumerate(rows)}
+    exercises = {name: (function(row[0], name), row[1]) for name, row in named.items()}
+    for name, (text, case, _) in named.items():
+        if text == NO_RESULT:
+            exercises[name] = (text.replace("NAME", name), case, AGREES, "super() -> 2 * super()")
+        if "seed" in text:
+            exercises[name] = (function(text, name, "x, seed"), case)
+    write_course(tmp_path, exercises)
+    errors = refused(tmp_path).splitlines()
+    told = {name: [one for one in errors if re.search(rf"{name}\b", one)] for name in named}
+    for name, (_, _, said) in named.items():
+        words = said.replace("NAME", name)
+        assert any("values/1" in one and says(one, words) for one in told[name]), (said, told[name])

@@ -1,30 +1,32 @@
 """Find-the-bug exercises: what an author writes, what learners get, and how repairs are graded."""
 
 import json
-from types import SimpleNamespace
 
 import nbformat
 import pytest
 
-from tensorgrade.attempts.results import CheckResult
-from tensorgrade.attempts.scoring import repaired
-from tensorgrade.author.proving import unnoticed_bugs
-from tensorgrade.project import Project
-
 from ..hidden import opened
 from ..kits import unpacked
-from ..support import release
-from .bug_course import ANSWER, MARK, NAME, NEW, OLD, with_a_bug
-from .small_course import CHAPTER, LESSON, build, edit
+from ..support import Judge, release
+from .small_course import ANSWER, CHAPTER, GRADER, NAME, NEW, OLD, build, edit, with_a_bug
 
 pytestmark = pytest.mark.slow
 RIGHT = "\n".join(line for line in ANSWER.splitlines() if "###" not in line)
 GIVEN = RIGHT.replace(OLD, NEW)
+MORE_CASES = """
+    case("negative/1", call(x=normal(4), factor=-2.0)),
+    case("zero/1", call(x=0 * normal(4), factor=0.0)),
+"""
+MORE_CHECKS = """check(1, "Negative ones, too.", it.agrees("negative")),
+    check(1, "Zeros stay.", it.agrees("zero")),"""
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     root = with_a_bug(tmp_path_factory.mktemp("bugs") / "small")
+    edit(root, GRADER, "for shape in shapes]", f"for shape in shapes] + [{MORE_CASES}]")
+    edit(root, GRADER, "check(4, ", "check(1, ")
+    edit(root, GRADER, '    check(1, "The argument', f'    {MORE_CHECKS} check(1, "The argument')
     build(root)
     release(root)
     return root
@@ -68,29 +70,21 @@ def test_nothing_in_the_kit_tells_which_mistake_it_is(course, tmp_path):
     assert not [path for path, text in texts.items() if right in text]
 
 
-def test_a_proof_finds_what_is_no_bug(tmp_path):
-    root = with_a_bug(tmp_path / "small")
-    build(root)
-    assert unnoticed_bugs(Project(root)) == []
-    edit(root, LESSON, MARK, MARK.replace(NEW, OLD).replace("entries, factors", "factors, entries"))
-    build(root)
-    said = unnoticed_bugs(Project(root))
-    assert said == [
-        f"{side}: no check notices the bug of {NAME}" for side in ("graders", "exercises")
-    ]
+# By answer: what it does instead of the mistake, and its points of 4. The given code fails two
+# checks, worth 1 each, and passes two others.
+REPAIRS = {
+    "another mistake": ("torch.sub(entries, factors)", 0),
+    "half of it": ("torch.mul(entries, factors) if factor > 0 else entries + factors", 1.5),
+    "one thing broken": ("x.mul_(factor).reshape(-1)", 1.5),
+    "more broken than fixed": ("x.add_(factor).reshape(-1)", 0),
+}
 
 
-@pytest.mark.parametrize(
-    "checks, points",
-    [
-        ([(1, False, False), (3, True, True)], 0),  # another mistake for the one that was there
-        ([(1, True, False), (1, False, False), (2, True, True)], 1.5),  # half of it fixed
-        ([(1, True, False), (1, True, False), (1, False, True), (1, True, True)], 1.5),
-        ([(1, True, False), (3, False, True)], 0),  # more broken than fixed: never below 0
-    ],
-)
-def test_a_repair_in_part_earns_a_part(checks, points):
-    """checks: points, passed, and passed by the given code. verdicts/test_bugs.py has the rest."""
-    results = [CheckResult(worth, passed, given=given) for worth, passed, given in checks]
-    earned = sum(check.earned for check in repaired(SimpleNamespace(is_as_given=False), results))
-    assert earned == pytest.approx(points)
+def test_a_repair_in_part_earns_a_part(course):
+    """verdicts/test_bugs.py has the rest."""
+    judge = Judge(course)
+    for does, points in REPAIRS.values():
+        text = RIGHT.replace(f"{OLD}entries, factors)", does)
+        found = judge(CHAPTER, NAME, f"import torch\n{text}\n", explain=False)
+        assert (found.points, found.max_points) == (points, 4), does
+    judge.close()

@@ -12,8 +12,8 @@ import pytest
 from tensorgrade.exchange.stored import SUFFIX, key_in, read_part, without_part
 from tensorgrade.recognition.fingerprints import read_prints
 
-from ..kits import begun, unpacked, wait_until
-from ..support import ROOT, begin, cli, release, run_pytest
+from ..kits import unpacked, wait_until
+from ..support import ROOT, begin, cli, release, run_pytest, submit
 from .small_course import (
     CHAPTER,
     COUNTS,
@@ -44,6 +44,7 @@ EDITS = {
     "a word of a message": (GRADER, "added. It should", "added; it should", MESSAGES | {CHECKS}),
     "a mistake's name": (GRADER, "scaled_factor_added:", "added:", SCALED | MESSAGES),
     "a new mistake": (GRADER, '\n"""\n', f"\n{NEGATED}\n", SCALED | MESSAGES),
+    "an edit of a mistake": (GRADER, "x * factor -> x + f", "x * factor -> 2 + x + f", SCALED),
     "sizes that graders draw": (GRADER, "draw((10, 20),", "draw((40, 50),", {HIDDEN}),
     "a case": (GRADER, "[(4,),", "[(4,), (5,),", {PUBLIC, HIDDEN, CHECKS}),
     "the lesson's text": (LESSON, "Explain what to write", "Say what to write", {STUB, NOTEBOOK}),
@@ -64,12 +65,6 @@ EDITS = {
     ),
     "nothing": (LESSON, "Say what to write", "Say what to write", set()),
 }
-
-
-@pytest.fixture
-def course(small_course, tmp_path) -> Path:
-    """A copy of the course and of its cache. It is fresh in the new place, too."""
-    return Path(shutil.copytree(small_course, tmp_path / "small"))
 
 
 def without_builds(root: Path) -> Path:
@@ -95,7 +90,7 @@ def test_an_edit_builds_what_depends_on_it(course):
         edit(course, path, old, new)
         assert set(build(course)) == expected, name
     before = recorded(course)
-    for place in ("exercises", "source", ".tensorgrade", "graders/references"):
+    for place in ("exercises", "source", ".tensorgrade", "graders/references", "graders/pairs"):
         shutil.rmtree(course / place)
     build(course)
     assert recorded(course) == before
@@ -128,8 +123,9 @@ def test_a_file_that_is_cut_exchanged_or_missing_is_built_again(course):
     before = derived(course)
     (course / PUBLIC).write_bytes(before[PUBLIC][:50])
     (course / HIDDEN).write_bytes(before[HIDDEN.replace("scaled", "Shift")])
+    (course / PAIRS).write_bytes(before[PAIRS][:-9])
     gone = {*MESSAGES, STUB}
-    for path in (*gone, PAIRS):
+    for path in gone:
         (course / path).unlink()
     for name in ("old.safetensors", f"{CHAPTER}/gone.safetensors"):
         (course / "exercises" / "references" / name).write_bytes(b"of an exercise that is off")
@@ -159,9 +155,7 @@ def test_answers_in_a_stub_are_kept_and_no_kit_gets_them(course, tmp_path):
 def test_in_a_clone_commands_ask_for_a_build_and_it_makes_the_same_files(course, tmp_path):
     before = derived(course)
     clone = without_builds(course)
-    place = tmp_path / "submitted" / "ada" / CHAPTER
-    place.mkdir(parents=True)
-    shutil.copy(clone / LESSON, place)
+    submit(tmp_path / "submitted", "ada", CHAPTER, (clone / LESSON).read_text(encoding="utf-8"))
     grade = ("grade", tmp_path / "submitted", "--out", tmp_path / "out", "--isolation", "none")
     runs = [
         run_pytest(tests, "--attempt", "solutions", cwd=clone) for tests in ("graders", "exercises")
@@ -255,7 +249,7 @@ def test_an_interrupted_build_leaves_whole_files_and_no_process(tmp_path):
     shutil.copy(ROOT / "course_config.py", tmp_path)
     for number, stop in ((signal.SIGINT, os.killpg), (signal.SIGKILL, os.kill)):
         shutil.rmtree(tmp_path / "graders" / "references" / CH1)
-        process = begun("build", CH1, cwd=tmp_path, written=tmp_path / "said.txt")
+        process = begin("build", CH1, cwd=tmp_path, written=tmp_path / "said.txt")
         files = (tmp_path / "graders" / "references" / CH1).glob
         wait_until(lambda: [*files("*.safetensors")] and len(left(process.pid)) > 2, process)  # noqa: B023
         stop(process.pid, number)
@@ -268,7 +262,7 @@ def test_an_interrupted_build_leaves_whole_files_and_no_process(tmp_path):
 @on_linux
 def test_the_authors_loop_builds_on_a_save_and_ends_with_everybody(course, tmp_path):
     said = tmp_path / "said.txt"
-    process = begun("author", cwd=course, written=said)
+    process = begin("author", cwd=course, written=said)
     try:
         wait_until(lambda: "waiting for the next save" in said.read_text(), process)
         edit(course, GRADER, "def cases(", "def casees(")

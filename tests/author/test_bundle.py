@@ -7,7 +7,6 @@ import sys
 import zipfile
 from importlib.metadata import metadata
 from itertools import pairwise
-from shutil import copytree
 
 import pytest
 import yaml
@@ -15,6 +14,9 @@ import yaml
 from ..hidden import found_in, opened, secrets_of
 from ..kits import unpacked
 from ..support import ROOT, cli
+from .small_course import edit
+
+pytestmark = pytest.mark.slow
 
 # How many pieces of each kind there are at least, so that the search is for something.
 AT_LEAST = {
@@ -33,7 +35,6 @@ def files(kit) -> dict[str, bytes]:
     return opened({path.relative_to(kit).as_posix(): path.read_bytes() for path in paths})
 
 
-@pytest.mark.slow
 def test_nothing_hidden_is_in_the_kit(project, files):
     secrets = secrets_of(project)
     few = [kind for kind, pieces in secrets.items() if len(pieces) < AT_LEAST[kind]]
@@ -47,7 +48,6 @@ def test_nothing_hidden_is_in_the_kit(project, files):
         assert every[-1] in found_in(b"-" * before + every[-1] + b"-", every)
 
 
-@pytest.mark.slow
 def test_what_learners_need_is_there(project, files):
     for chapter in project.course.chapters:
         assert f"exercises/{chapter.name}.py" in files
@@ -66,9 +66,7 @@ def test_what_learners_need_is_there(project, files):
     assert "tensorgrade read" in lessons and 'class="exercise done"' not in lessons
 
 
-@pytest.mark.slow
-def test_the_task_of_vs_code_lists_the_line_to_work_on(kit, tmp_path):
-    own = copytree(kit, tmp_path / "kit")
+def test_the_task_of_vs_code_lists_the_line_to_work_on(own):
     task = json.loads((own / ".vscode" / "tasks.json").read_text(encoding="utf-8"))["tasks"][0]
     command = [sys.executable, *task["args"], "-k", "softmax_naive"]
     done = subprocess.run(command, cwd=own, capture_output=True, text=True)
@@ -79,7 +77,6 @@ def test_the_task_of_vs_code_lists_the_line_to_work_on(kit, tmp_path):
     assert found[1][1] == "exercises/ch1_simplified_attention.py" and int(found[1][2]) > 1
 
 
-@pytest.mark.slow
 def test_its_requirements_name_its_wheel_and_pin_what_it_asks_for(files):
     (wheel,) = [name for name in files if name.endswith(".whl")]
     more = "einops\njaxtyping\n"  # what the course lets learners import
@@ -96,7 +93,6 @@ def test_its_requirements_name_its_wheel_and_pin_what_it_asks_for(files):
     assert {"einops", "jaxtyping"} <= pinned
 
 
-@pytest.mark.slow
 def test_the_zip_is_the_same_each_time(kit, tmp_path):
     unpacked(tmp_path)
     assert (tmp_path / "kit.zip").read_bytes() == (kit.parent / "kit.zip").read_bytes()
@@ -106,13 +102,10 @@ def test_the_zip_is_the_same_each_time(kit, tmp_path):
     assert full.returncode == 2 and "Traceback" not in full.stderr
 
 
-@pytest.mark.slow
-def test_a_kit_needs_the_notebooks_that_nbgrader_makes_of_this_lesson(small_course, tmp_path):
-    course = copytree(small_course, tmp_path / "small")
+def test_a_kit_needs_the_notebooks_that_nbgrader_makes_of_this_lesson(course, tmp_path):
     (notebook,) = course.glob("source/*first*/*.ipynb")
     released = course / "release" / notebook.parent.name / notebook.name
-    text = notebook.read_text(encoding="utf-8")
-    notebook.write_text(text.replace("# ", "# Newly: ", 1), encoding="utf-8")
+    edit(course, str(notebook.relative_to(course)), "# ", "# Newly: ")
     for word in ("older than the lesson", "missing"):
         said = cli("bundle", "--out", tmp_path / "kit.zip", cwd=course)
         assert said.returncode == 2 and f"{released} is {word}; `nbgrader" in said.stderr, said
@@ -120,9 +113,7 @@ def test_a_kit_needs_the_notebooks_that_nbgrader_makes_of_this_lesson(small_cour
     assert not (tmp_path / "kit.zip").exists()
 
 
-@pytest.mark.slow
-def test_what_programs_leave_behind_is_not_in_it(small_course, tmp_path):
-    course = copytree(small_course, tmp_path / "small")
+def test_what_programs_leave_behind_is_not_in_it(course, tmp_path):
     left = (
         "exercises/.ipynb_checkpoints/ch1-checkpoint.ipynb",
         "exercises/.DS_Store",
@@ -142,7 +133,6 @@ def test_what_programs_leave_behind_is_not_in_it(small_course, tmp_path):
 # --- containers and workflows -----------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("whose", ["learner", "instructor"])
 def test_a_container_is_made_of_files_that_are_there(kit, whose):
     place = (kit if whose == "learner" else ROOT) / ".devcontainer"
@@ -159,7 +149,6 @@ def test_a_container_is_made_of_files_that_are_there(kit, whose):
     assert cli(json.loads(command)[1], "--help").returncode == 0
 
 
-@pytest.mark.slow
 def test_the_workflow_of_repositories_made_of_the_kit_finds_what_it_needs(kit):
     page = (ROOT / "docs" / "how-to" / "git-hosts.md").read_text(encoding="utf-8")
     (workflow,) = re.findall(r"^```yaml.*?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)

@@ -8,8 +8,19 @@ from tensorgrade.author.errors import course_errors
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project, package_of
 
-from .bug_course import LINE, MARK, NAME, OLD, with_a_bug
-from .small_course import CHAPTER, COUNTS, GRADER, LESSON, edit, make_course
+from .small_course import (
+    CHAPTER,
+    COUNTS,
+    GRADER,
+    LESSON,
+    LINE,
+    MARK,
+    NAME,
+    OLD,
+    edit,
+    make_course,
+    with_a_bug,
+)
 
 SHIFT = f"graders/{CHAPTER}/Shift.py"
 # By file: what is written there, what it becomes, and what is said; `*` stands for the file.
@@ -98,6 +109,20 @@ SLIPS_OF_BUGS = [
 ]
 
 
+CHECK = "from tensorgrade import check\n@check\ndef {}(exercise): ...\n"
+SIGNATURE = (
+    "from tensorgrade import signature\n@signature('{}')\ndef signs(case, expected, seen): ...\n"
+)
+# What a course's `checks.py` may not add, and what is said of it.
+REFUSED = {
+    2 * CHECK.format("is_positive"): "check 'is_positive'",
+    2 * SIGNATURE.format("signs"): "signature 'signs'",
+    CHECK.format("agrees"): "has a check 'agrees'",
+    CHECK.format("seen"): "has a check 'seen'",
+    SIGNATURE.format("values"): "has a signature 'values'",
+}
+
+
 def said_of(root) -> str:
     """Return what is wrong with a course; its files are read again."""
     package = package_of(root / "graders")
@@ -163,3 +188,17 @@ def test_errors_of_several_files_are_reported_together(tmp_path):
     told = said_of(root)
     for part in ("scaled_factor_added in", "but casses", "'cuonts'", "the seed can be guessed"):
         assert part in told
+
+
+def test_names_of_own_checks_and_signatures_are_taken_once_and_in_one_course_only(tmp_path):
+    root, other = make_course(tmp_path / "small"), make_course(tmp_path / "other")
+    added = root / "graders" / "checks.py"
+    for text, said in REFUSED.items():
+        added.write_text(text, encoding="utf-8")
+        told = said_of(root)
+        assert said in told and str(added) in told and ("twice" in told) == (text.count("@") == 2)
+    added.write_text(CHECK.format("is_positive") + SIGNATURE.format("signs"), encoding="utf-8")
+    for place in (root, other):
+        edit(place, GRADER, 'agrees("values")', "is_positive()")
+    edit(root, GRADER, "factor=3.0)", 'factor=3.0, signature="signs")')
+    assert said_of(root) == "" and "no check is_positive" in said_of(other)

@@ -39,13 +39,6 @@ def course(tmp_path_factory) -> Path:
     return root
 
 
-def tensorgrade(course: Path, *arguments: object) -> str:
-    """Run a command in the course's folder, and return what it says."""
-    done = cli(*arguments, cwd=course, timeout=1800)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
 def test_merging_the_pair_with_the_lowest_id_first_is_right():
     """Training numbers its merges, so their ids have the order of learning too."""
@@ -57,7 +50,8 @@ def test_merging_the_pair_with_the_lowest_id_first_is_right():
 
 @pytest.mark.proof
 def test_it_is_proved(course: Path):
-    assert "Every mistake is noticed" in tensorgrade(course, "prove")
+    done = cli("prove", cwd=course, timeout=1800)
+    assert done.returncode == 0 and "Every mistake is noticed" in done.stdout, done
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from tensorgrade.author.recording import Recording
 from tensorgrade.course import CourseError
 from tensorgrade.exchange.cases import Case, spoken
 from tensorgrade.exchange.observation import (
@@ -26,7 +25,7 @@ from tensorgrade.exchange.observation import (
     read_tries,
     tidy,
 )
-from tensorgrade.exchange.references import References, load_references, stored_form
+from tensorgrade.exchange.references import load_references
 from tensorgrade.exchange.stored import store, stored_path
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.traces import Trace, read_trace
@@ -312,22 +311,16 @@ def test_a_forged_trace_is_empty(name, forged):
     assert read_trace(Observation(facts={"stages": TOLD | {name: forged}})) == Trace()
 
 
-def test_traces_are_stored_without_lines_operations_or_a_name_of_the_code(project, tmp_path):
+def test_traces_are_stored_without_lines_operations_or_a_name_of_the_code(project):
     """Those of hidden cases are not stored."""
     assert stored_references(project, CHAPTER).traces == {}
-    recording = Recording(project, CHAPTER, NAME, False)
-    case, expected = recording.references.entries[0]
-    trace = recording.traces([case])[case.id]
-    references = References(CHAPTER, False, ((case, expected),), {case.id: trace})
-    path = stored_path(tmp_path, CHAPTER, NAME)
-    store(path, "key", *stored_form(references))
+    traces = stored_references(project, CHAPTER, hidden=False).traces.values()
+    stages = [stage for trace in traces for stage in trace.stages]
+    assert len(stages) > 20 and any(stage.names for stage in stages)
+    assert all(stage.line == 0 and not stage.operation for stage in stages)
+    path = stored_path(project.exercises, CHAPTER, NAME)
     content = b"".join(opened({path.name: path.read_bytes()}).values())
-    for word in (b"softmax", b"matmul", b"transpose", b"d_k**", b"attn_scores"):
-        assert word not in content
-    back = load_references(tmp_path, CHAPTER, [NAME]).traces[case.id]
-    assert all(stage.line == 0 and not stage.operation for stage in back.stages)
-    for one, other in zip(trace.stages, back.stages, strict=True):
-        assert one.names == other.names and torch.allclose(one.value.float(), other.value)
+    assert b"d_k**" not in content and b"attn_scores" not in content
 
 
 @pytest.mark.parametrize("cases", [None, [{"exercise": "f", "name": "a", "id": "a"}]])

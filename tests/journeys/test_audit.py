@@ -1,8 +1,5 @@
 """Someone who audits attention code that belongs to no course."""
 
-import json
-import re
-
 import pytest
 
 from ..support import cli, run_pytest
@@ -33,7 +30,6 @@ class CausalAttention(nn.Module):
         )
         return self.out(mixed.transpose(1, 2).reshape(batch, tokens, width))
 '''
-OTHER = "def mean(numbers):\n    return sum(numbers) / len(numbers)\n"
 TEST = """from model import CausalAttention
 from tensorgrade import audit
 
@@ -45,22 +41,15 @@ def test_attention():
 
 
 def test_someone_audits_code(tmp_path):
-    """Audit a file whose mask is skipped while dropout is active: the verdict and the line.
+    """Audit a file whose mask is skipped while dropout is active, by a command and an own test.
 
-    Read the findings as JSON, and get the same verdict as a test of one's own.
-    Correct the line and audit again; then audit a file without attention as a commit hook does.
+    Correct the line and audit again. tests/audit has the options of the command.
     """
     model = tmp_path / "model.py"
     model.write_text(MODEL, encoding="utf-8")
     wrong = cli("audit", "model.py", cwd=tmp_path)
-    line = 1 + MODEL[: MODEL.index("is_causal=")].count("\n")
     assert wrong.returncode == 1
     assert "CausalAttention: WRONG" in wrong.stdout and "has no effect in training" in wrong.stdout
-    assert any(
-        abs(int(at) - line) <= 1 for at in re.findall(r"Look at model.py:(\d+)", wrong.stdout)
-    )
-    found = cli("audit", "model.py:CausalAttention", "--json", cwd=tmp_path)
-    assert found.returncode == 1 and "CausalAttention" in str(json.loads(found.stdout))
     (tmp_path / "test_model.py").write_text(TEST, encoding="utf-8")
     tested = run_pytest("test_model.py", cwd=tmp_path, PYTHONPATH=str(tmp_path))
     assert tested.returncode == 1 and "has no effect in training" in tested.stdout
@@ -70,6 +59,5 @@ def test_someone_audits_code(tmp_path):
     assert right.returncode == 0 and "CausalAttention" in right.stdout
     assert "WRONG" not in right.stdout
     assert run_pytest("test_model.py", cwd=tmp_path, PYTHONPATH=str(tmp_path)).returncode == 0
-    (tmp_path / "other.py").write_text(OTHER, encoding="utf-8")
-    assert cli("audit", "other.py", cwd=tmp_path).returncode == 2
-    assert cli("audit", "--skip-others", "other.py", cwd=tmp_path).returncode == 0
+    (tmp_path / "other.py").write_text("def mean(x):\n    return sum(x) / len(x)\n", "utf-8")
+    assert cli("audit", "other.py", cwd=tmp_path).returncode == 2, "there is nothing to audit"

@@ -1,65 +1,16 @@
-"""Two learners, from the kit that they unpack to the file that they upload."""
+"""A learner with notebooks, from the unpacked kit to the file to upload."""
 
 import json
-import shutil
-import signal
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from ..kits import begun, wait_until
-from ..support import cli, run_pytest
+from ..support import cli
 
 pytestmark = pytest.mark.slow
 CHAPTER = "ch1_simplified_attention"
-STUB = "raise NotImplementedError"
 RIGHT, WRONG = "return inputs @ query", "return inputs @ inputs.T"
-
-
-@pytest.fixture
-def own(kit, tmp_path) -> Path:
-    """The kit, as a learner unpacks it."""
-    return shutil.copytree(kit, tmp_path / "kit")
-
-
-def test_a_learner_with_scripts(own):
-    """Read the lessons and check the stubs.
-
-    Then write a wrong answer, check it, look at its mistake, and ask for a hint.
-    Start `watch`, save the right answer, and end `watch`.
-    Check again, look at the progress, and submit.
-    """
-    chapter = own / "exercises" / f"{CHAPTER}.py"
-    assert cli("read", "--no-show", cwd=own).returncode == 0
-    assert "attention_scores" in (own / "lessons.html").read_text(encoding="utf-8")
-    fresh = run_pytest("exercises", cwd=own)
-    assert fresh.returncode == 1 and "0 of 39 points" in fresh.stdout
-
-    stub = chapter.read_text(encoding="utf-8")
-    chapter.write_text(stub.replace(STUB, WRONG, 1), encoding="utf-8")
-    checked = run_pytest("exercises", "-k", "attention_scores", cwd=own)
-    line = 1 + stub[: stub.index("def attention_scores(")].count("\n")
-    assert checked.returncode == 1
-    assert "2.5 of 5" in checked.stdout and "Scores of all pairs" in checked.stdout
-    assert f"exercises/{CHAPTER}.py:{line}" in checked.stdout
-    hint = cli("hint", "attention_scores", cwd=own)
-    assert hint.returncode == 0 and "hint 1" in hint.stdout and "hint 2" not in hint.stdout
-
-    page = own.parent / "page.txt"
-    watch = begun("watch", cwd=own, written=page)
-    wait_until(lambda: "attention_scores: wrong" in page.read_text("utf-8"), watch)
-    chapter.write_text(stub.replace(STUB, RIGHT, 1), encoding="utf-8")
-    wait_until(lambda: "attention_scores is done" in page.read_text("utf-8"), watch)
-    watch.send_signal(signal.SIGINT)
-    assert watch.wait(300) == 0
-
-    assert run_pytest("exercises", "-k", "attention_scores", cwd=own).returncode == 0
-    history = (own / ".tensorgrade" / "history.jsonl").read_text(encoding="utf-8")
-    assert '"attention_scores"' in history and '"all_pairs"' in history
-    submitted = cli("submit", cwd=own)
-    assert submitted.returncode == 0 and "5 of 39 points" in submitted.stdout
-    assert uploaded(own) == {f"{CHAPTER}.py": chapter.read_bytes()}
 
 
 def test_a_learner_with_notebooks(own):

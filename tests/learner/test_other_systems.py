@@ -4,14 +4,19 @@ A child process imports torch and then loses what those systems lack. Nothing el
 paths, files and processes stay those of the machine that runs the tests.
 """
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tensorgrade.learner.checker import Checker
+
 from ..support import PLUGINS, ROOT
 
+STUB = ROOT / "exercises" / "ch1_simplified_attention.py"
 # As on Windows: os.name is `nt`, and pathlib checks it for each Path.
 LACKING = """
 import importlib.abc, multiprocessing, os, pathlib, signal, socket, subprocess, sys, tempfile
@@ -57,22 +62,21 @@ def page(line):
     assert session.look()
     return " ".join(session.console.file.getvalue().split())
 print(page("return inputs @ query"))
-print(page("while True: pass"))
-print(page("return inputs @ inputs.T"))
+deaf = "signal.signal(signal.SIGALRM, signal.SIG_IGN)" if system == "macos" else "0"
+print(page(f"import signal, time; {deaf}; time.sleep(600)"))  # nothing interrupts it from within
+print(page("print('x' * 9999); return inputs @ inputs.T"))
+print(page("import os; os._exit(1)"))
 session.close()
 """
 CHECK = """
-from tensorgrade.attempts import maker
-from tensorgrade.course import Limits
-from tensorgrade.learner.notebook import check
-from tensorgrade.runner.reading import Cell, extract
-course = maker.load_course(pathlib.Path(sys.argv[0]))
-object.__setattr__(course, "limits", Limits(case_seconds=1.0))
-maker.load_course = lambda folder: course
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
 for line in ("return torch.ones(n, n).triu(1).bool()", "while True: pass"):
-    text = f"def causal_mask(context_length):\\n    n = context_length\\n    {line}"
-    cells = [Cell("import torch", "1"), Cell(text, "2")]
-    print(repr(check(pathlib.Path(sys.argv[0]), "causal_mask", extract(cells))))
+    cells = ["import torch", f"def causal_mask(n):\\n    {line}"]
+    cells += ["from tensorgrade.notebook import check\\ncard = check('causal_mask')"]
+    for cell in cells:
+        shell.run_cell(cell, store_history=True).raise_error()
+    print(repr(shell.user_ns["card"]))
 """
 HINT = "from tensorgrade.cli import main; sys.argv[:0] = ['tensorgrade']; main()"
 
@@ -87,12 +91,11 @@ def run(system: str, script: str, *arguments: object, cwd: Path = ROOT) -> str:
 
 @pytest.mark.slow
 def test_pytest_checks_and_ends_a_loop(tmp_path):
-    path = ROOT / "exercises" / "ch1_simplified_attention.py"
-    stub = path.read_text(encoding="utf-8")
+    stub = STUB.read_text(encoding="utf-8")
     endless = stub.replace("raise NotImplementedError", "while True: pass", 1)
-    (tmp_path / path.name).write_text(endless, encoding="utf-8")
+    (tmp_path / STUB.name).write_text(endless, encoding="utf-8")
     options = f"-p no:cacheprovider {PLUGINS['PYTEST_ADDOPTS']} --timeout 2 --attempt".split()
-    said = run("windows", PYTEST, f"exercises/{path.name}", *options, tmp_path)
+    said = run("windows", PYTEST, f"exercises/{STUB.name}", *options, tmp_path)
     assert "did not finish within " in said and "Is there an infinite loop?" in said, said
     assert "to do" in said, said
 
@@ -100,15 +103,27 @@ def test_pytest_checks_and_ends_a_loop(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["windows", "macos"])
 def test_watch_starts_checks_and_ends_a_loop(system, tmp_path):
-    path = ROOT / "exercises" / "ch1_simplified_attention.py"
-    (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    shutil.copy(STUB, tmp_path)
     said = run(system, WATCH, ROOT / "exercises", tmp_path)
     assert "attention_scores is done" in said and "Scores of all pairs" in said, said
-    assert "did not finish" in said, said
+    assert "did not finish" in said and "The process that" in said, said
+
+
+def test_given_code_is_to_do_however_busy_the_machine_is(project, tmp_path, monkeypatch):
+    monkeypatch.setattr("tensorgrade.learner.checker.PATIENCE", 0.001)
+    shutil.copy(STUB, tmp_path)
+    with Checker(project.exercises, tmp_path) as checker:
+        results = checker.check(STUB.stem)["bug_simplified_self_attention"]
+    findings = [one.finding for one in results if one.finding]
+    assert findings and all(one.is_to_fix for one in findings)
 
 
 @pytest.mark.slow
-def test_a_notebooks_check_and_a_hint():
-    said = run("windows", CHECK, ROOT / "exercises")
+def test_a_notebooks_check_and_a_hint(tmp_path):
+    told = json.loads((ROOT / "exercises" / "course.json").read_text(encoding="utf-8"))
+    shutil.copytree(ROOT / "exercises", tmp_path / "exercises")
+    told["limits"]["case_seconds"] = 1.0
+    (tmp_path / "exercises" / "course.json").write_text(json.dumps(told), encoding="utf-8")
+    said = run("windows", CHECK, "cells", cwd=tmp_path)
     assert "causal_mask: done" in said and "did not finish" in said, said
     assert "hint 1" in run("windows", HINT, "hint", "softmax")

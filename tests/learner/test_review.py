@@ -7,12 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pexpect
 import pytest
-from rich.console import Console
 
-from tensorgrade.learner.kit import Kit
-from tensorgrade.learner.review import Known, Review
-from tensorgrade.views.words import definition_in
-
+from ..answers.reader import place_of
 from ..kits import FIRST, solved, typed
 from ..support import cli
 
@@ -53,16 +49,33 @@ def answering(own, *words):
     session.close(force=True)
 
 
+def next_review(own) -> str:
+    """Return what is said of the day of the next review."""
+    said = " ".join(cli("review", cwd=own).stdout.split())
+    assert "tensorgrade review --all" in said, said
+    return said.partition("The next review is on ")[2].partition(".")[0]
+
+
+def found_at(own, days: int, found: object) -> None:
+    """Store that a mistake was found without help so many times, the last time days ago."""
+    day = (date.today() - timedelta(days)).isoformat()
+    told = {"no_scale": {"day": day, "found": found}}
+    (own / ".tensorgrade" / "review.json").write_text(json.dumps(told), encoding="utf-8")
+
+
 @slow
-def test_it_says_what_remembers_mistakes_and_when_the_next_review_is(own):
+def test_a_mistake_comes_back_after_1_3_7_and_21_days_and_starts_again_if_it_is_named(own):
     said = " ".join(cli("review", cwd=own).stdout.split())
     assert "nothing to review" in said and "tensorgrade watch" in said
-    remember(own, days=0)
-    said = " ".join(cli("review", cwd=own).stdout.split())
-    assert (
-        f"The next review is on {date.today() + timedelta(1)}." in said
-        and "tensorgrade review --all" in said
-    )
+    for named, last, found, wait in (
+        *((9, 0, found, days) for found, days in enumerate((1, 3, 7, 21, 21))),
+        (5, 1, 2, 6),
+        (0, 1, 2, 1),  # named on a later day than it was found
+        (0, 0, "damaged", 1),
+    ):
+        remember(own, named)
+        found_at(own, last, found)
+        assert next_review(own) == str(date.today() + timedelta(wait)), (named, found)
 
 
 @slow
@@ -73,7 +86,7 @@ def test_a_session_from_the_named_mistake_to_the_repair(own):
     for text in (right.replace(SCALE, "", 1), right):
         script.write_text(text, encoding="utf-8")
         assert cli("submit", CHAPTER, cwd=own).returncode == 0
-    assert "The next review is on" in cli("review", cwd=own).stdout
+    assert next_review(own) == str(date.today() + timedelta(1))
     assert f"Your own {PASSED}" in typed(own, "review", "--all", lines="")
     (path,) = (own / "review").iterdir()
     assert path.name == f"{PASSED}.py" and SCALE not in path.read_text(encoding="utf-8")
@@ -84,7 +97,8 @@ def test_a_session_from_the_named_mistake_to_the_repair(own):
         path.write_text("x = 1\n", encoding="utf-8")
         session.send("\n")
         heard("Not yet.")
-        path.write_text(definition_in(right, PASSED), encoding="utf-8")
+        first, last = place_of(right, PASSED)
+        path.write_text("\n".join(right.splitlines()[first:last]), encoding="utf-8")
         session.send("\n")
         heard("Found. ")
         assert "unscaled" in heard(f"You meet this mistake again on {date.today() + timedelta(3)}.")
@@ -95,21 +109,3 @@ def test_a_session_from_the_named_mistake_to_the_repair(own):
 def test_code_without_its_mistake_is_passed_over(own):
     remember(own, 2, "fits_nowhere")
     assert "does not have its mistake any more" in typed(own, "review", lines="q\n")
-
-
-def test_a_mistake_comes_back_after_1_3_7_and_21_days():
-    day = date(2026, 11, 2)
-    known = [Known(day.isoformat(), found) for found in range(5)]
-    assert [(one.due - day).days for one in known] == [1, 3, 7, 21, 21]
-
-
-@slow
-def test_a_mistake_that_is_named_again_on_a_later_day_starts_again(own):
-    day = (date.today() - timedelta(1)).isoformat()
-    told = {"no_scale": {"day": day, "found": 2}}
-    for days, found in ((5, 2), (0, 0)):
-        remember(own, days)
-        (own / ".tensorgrade" / "review.json").write_text(json.dumps(told), encoding="utf-8")
-        assert Review(Kit(own), Console()).known["no_scale"].found == found
-    (own / ".tensorgrade" / "review.json").write_text('{"known": 3}', encoding="utf-8")
-    assert Review(Kit(own), Console()).known["no_scale"].found == 0, "it is damaged"

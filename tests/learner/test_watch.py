@@ -9,8 +9,8 @@ import sys
 import pexpect
 import pytest
 
-from ..kits import FIRST, begun, wait_until, write
-from ..support import ROOT
+from ..kits import FIRST, wait_until, write
+from ..support import ROOT, begin
 
 CHAPTER = FIRST[0]
 BUG = "bug_simplified_self_attention"
@@ -33,9 +33,9 @@ SAVES = [
 ]
 
 
-def test_each_save_is_checked_and_it_leaves_quietly(kit, tmp_path):
-    own, said = shutil.copytree(kit, tmp_path / "kit"), tmp_path / "said.txt"
-    process = begun("watch", cwd=own, written=said)
+def test_each_save_is_checked_and_it_leaves_quietly(own, tmp_path):
+    said = tmp_path / "said.txt"
+    process = begin("watch", cwd=own, written=said)
 
     def told() -> str:
         return " ".join(said.read_text(encoding="utf-8").split())
@@ -61,9 +61,8 @@ def test_each_save_is_checked_and_it_leaves_quietly(kit, tmp_path):
 
 
 @pytest.fixture
-def terminal(kit, tmp_path):
+def terminal(own):
     """The command on a terminal of its own, and the kit in which it runs."""
-    own = shutil.copytree(kit, tmp_path / "kit")
     programs = {"EDITOR": "echo editor", "BROWSER": "echo browser %s"}
     environment = os.environ | programs | {"TERM": "dumb"}  # no codes between the words
     started = pexpect.spawn(

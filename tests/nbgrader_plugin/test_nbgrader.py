@@ -6,6 +6,8 @@ Honest learners, cheats, and spoilt, hostile and late notebooks are graded toget
 import os
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 
 import nbformat
@@ -14,6 +16,9 @@ from nbconvert.exporters import HTMLExporter
 from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config.loader import PyFileConfigLoader
+
+from tensorgrade.attempts.verdict import Verdict
+from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card
 
 from ..instructor.faults import end_processes_of_canaries
 from ..support import ROOT, cli, require, rows_of, write_patch_without_isolation
@@ -72,6 +77,7 @@ def scratch(tmp_path_factory) -> Scratch:
     scratch.said = scratch.run("autograde", CH1)
     scratch.run("generate_feedback", CH1)
     scratch.run("release_feedback", CH1)
+    scratch.fetched = scratch.learner("ada", "fetch_feedback") / "feedback"
     return scratch
 
 
@@ -117,6 +123,8 @@ def test_no_kernel_ran(scratch):
 def test_everybody_has_a_page_and_files_that_are_no_notebooks_show_a_reason(scratch, scores):
     assert all(scratch.page(name) for name in scores)
     assert all("This notebook earns no points" in scratch.page(name) for name in (*NONE, "linked"))
+    (fetched,) = scratch.fetched.rglob("*.html")
+    assert "✓ right" in fetched.read_text(encoding="utf-8")
     said = scratch.page("aaa")
     assert said.count("✓ right") == said.count("border-left:6px solid #2e7d32") == len(EXERCISES)
 
@@ -265,6 +273,23 @@ def test_the_page_has_the_commands_that_were_typed(scratch):
     told = re.findall(r"^nbgrader (\w+(?: ch\w+)?(?: --\w+)?)(?:  |$)", page, re.MULTILINE)
     scratch.run("export")
     assert told and set(told) <= scratch.typed
+
+
+def test_every_status_has_a_card_in_words():
+    told = {"mistakes": [], "message": "It <b>sums</b> the columns."}
+    for status, (words, _) in STATES.items():
+        for isolation in ("sandbox", "none"):
+            verdict = Verdict("ada", CH1, "softmax", 2.5, 10, status, isolation=isolation, **told)
+            card = graded_card(verdict.row(), 2.5, 10)
+            assert words in card and "2.5 of 10 points" in card
+            assert "&lt;b&gt;sums" in card and "<script" not in card
+            assert ("without isolation" in card) == (isolation == "none")
+
+
+def test_nbgrader_itself_never_imports_torch():
+    """It may run in a Jupyter server, and the grading process needs torch only once."""
+    code = "import tensorgrade.nbgrader_plugin.autograding, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 @pytest.mark.proof

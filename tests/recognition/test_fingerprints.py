@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.author import call
-from tensorgrade.author.building import read_pairs, without_facts, write_pairs
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import CaughtError, Observation
 from tensorgrade.exchange.references import Seen
@@ -25,22 +24,6 @@ from tensorgrade.recognition.imprints import Imprint
 
 IMPRINTS = {"a/1": Imprint("x", (1.0, 2.0)), "a/2": Imprint("y", facts=("grows=True",))}
 PRINTS = [Fingerprint(("wrong",), IMPRINTS, 0.5, ("It is right.",))]
-
-
-def test_stored_pairs_are_read_while_the_single_mistakes_stay_the_same(tmp_path):
-    path, pair = tmp_path / "f.json.xz", without_facts(Fingerprint(("wrong", "more"), IMPRINTS))
-    both = [*PRINTS, replace(PRINTS[0], mistakes=("more",))]
-    edits = {"wrong": "a", "more": "b", "added": "c"}
-    write_pairs(path, both, [pair], edits)
-    moved = {"a/1": Imprint("x", (1.0, 2.1)), "a/2": Imprint("y")}
-    added, nothing = Fingerprint(("added",), moved), (set(), [])
-    kept = {"wrong", "more"}, [pair]
-    assert read_pairs(path, both, edits) == read_pairs(path, [*both, added], edits) == kept
-    assert read_pairs(path, both, edits | {"more": "rewritten"}) == ({"wrong"}, [])
-    assert read_pairs(path, [Fingerprint(("wrong",), moved)], edits) == nothing
-    assert read_pairs(path, [added], edits) == read_pairs(tmp_path, both, edits) == nothing
-    path.write_bytes(path.read_bytes()[:-9])
-    assert read_pairs(path, both, edits) == nothing
 
 
 @given(st.integers(0, 10**6), st.integers(0, 255))

@@ -5,10 +5,10 @@ If a helper is called wrongly, the line to fix is the one that calls it.
 
 import pytest
 
-from tensorgrade.runner.errors import describe_error
-from tensorgrade.runner.loading import load_module
+from tensorgrade.author import call, construct
 
-FILE = "a_learner_file.py"
+from ..support import loaded, ran
+
 CALLED = """
 def helper(x):
     return x + nothing
@@ -61,11 +61,9 @@ class Layer:
     ],
 )
 def test_the_line_that_calls_a_helper_is_reported(name, line, called):
-    module, _ = load_module("a_learner_file", CALLED, FILE)
-    with pytest.raises(NameError) as raised:
-        (module.Layer() if name == "Layer" else getattr(module, name))(1)
-    told = describe_error(raised.value, FILE)
-    assert (told["line"], told["called"]) == (line, called)
+    steps = (*([construct()] if name == "Layer" else []), call(x=1))
+    error = ran(CALLED, name, *steps).error
+    assert (error.type, error.line, error.called) == ("NameError", line, called)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +76,5 @@ def test_the_line_that_calls_a_helper_is_reported(name, line, called):
     ],
 )
 def test_a_statement_alone_is_reported_over_however_many_functions(statement, line, called):
-    _, problems = load_module("a_learner_file", CALLED + statement, FILE)
-    told = problems[0]["error"]
-    assert (told["line"], told["called"]) == (line, called)
+    error = loaded(CALLED + statement).problems[0].error
+    assert (error.line, error.called) == (line, called)

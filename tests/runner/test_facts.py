@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.runner.facts import changes, foreign_names
+from ..support import looked
 
 GIVEN = '''import torch
 
@@ -43,7 +43,7 @@ COUNTED = {
 @pytest.mark.parametrize("text, parts", COUNTED.items())
 def test_every_part_that_differs_counts_once(text, parts):
     """What changes nothing in the tree does not count; without the definition there is no count."""
-    assert changes(text, {"f": GIVEN}).get("f") == parts
+    assert looked(text, {"f": GIVEN}).changes.get("f") == parts
 
 
 WAYS = ["globals()['ri' 'ght'[:9]](x, dim)", "__import__('me').right(x, dim)"]
@@ -55,7 +55,7 @@ REWRITES.append("def swap(_): return lambda x: x\n" + GIVEN.replace("def f", "@s
 
 @pytest.mark.parametrize("text", REWRITES)
 def test_a_rewrite_and_code_made_in_a_text_count_for_more(text):
-    assert changes(text, {"f": GIVEN})["f"] > 10
+    assert looked(text, {"f": GIVEN}).changes["f"] > 10
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,15 @@ def test_a_rewrite_and_code_made_in_a_text_count_for_more(text):
     ["-" * 3000 + "x", "x" + " + x" * 3000, "0x" + "f" * 9000, "x\n" * 5000, "[" * 150 + "]" * 150],
 )
 def test_endless_code_is_counted_or_left_out_and_ends_nothing(body):
-    found = changes(f"def f(x):\n    return {body}".replace("\nx", "\n    x"), {"f": GIVEN})
+    text = f"def f(x):\n    return {body}".replace("\nx", "\n    x")
+    found = looked(text, {"f": GIVEN}).changes
     assert found == {} or found["f"] > 10
 
 
 # --- names that a text does not define -----------------------------------------------------------
 
 
-EXERCISES = ["softmax", "softmax_naive"]
+EXERCISES = {"softmax": "", "softmax_naive": ""}
 NAMED = {
     "a function of torch": "import torch\ndef softmax(x): return torch.softmax(x, -1)",
     "an import inside": "def softmax(x):\n    from torch import softmax as s\n    return s(x, -1)",
@@ -94,17 +95,17 @@ UNNAMED = {
 
 @pytest.mark.parametrize("way", NAMED)
 def test_what_a_text_takes_from_elsewhere_is_found(way):
-    found = foreign_names(NAMED[way], EXERCISES)
+    found = looked(NAMED[way], EXERCISES).names
     assert any("softmax" in names for names in found.values())
 
 
 @pytest.mark.parametrize("way", UNNAMED)
 def test_what_is_its_own_is_not(way):
-    found = foreign_names(UNNAMED[way], EXERCISES)
+    found = looked(UNNAMED[way], EXERCISES).names
     name = "softmax_naive" if "softmax_naive" in found else "softmax"
     assert "softmax" not in found[name]
 
 
 def test_an_exercise_that_is_not_in_the_text_has_no_names():
-    assert foreign_names("softmax = max", EXERCISES) == {}
-    assert foreign_names("\0", EXERCISES) == foreign_names("((", EXERCISES) == {}
+    assert looked("softmax = max", EXERCISES).names == {}
+    assert looked("\0", EXERCISES).names == looked("((", EXERCISES).names == {}

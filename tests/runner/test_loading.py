@@ -2,12 +2,9 @@
 
 import pytest
 
-from tensorgrade.runner.loading import load_module
+from tensorgrade.author import call
 
-
-def load(source, **settings):
-    return load_module("a_learner_file", source, "a_learner_file.py", **settings)
-
+from ..support import loaded, ran
 
 STUB = "def a():\n    raise NotImplementedError"
 BEGUN = "def a():\n    return 2\n    raise NotImplementedError"
@@ -33,20 +30,17 @@ LOADED = {  # a text, names with what their functions return, and the names that
 @pytest.mark.parametrize("name", LOADED)
 def test_what_works_is_kept_and_the_rest_is_a_problem(name):
     text, kept, broken = LOADED[name]
-    module, problems = load(text)
-    made = {name: one() for name, one in vars(module).items() if name in ("a", "b")}
-    assert made == kept and [one for p in problems for one in p["names"]] == broken
-    assert len(problems) == (bool(broken) or text.startswith(name))
+    found = loaded(text)
+    made = {name: ran(text, name, call()).value("result") for name in found.names}
+    assert made == kept and [one for p in found.problems for one in p.names] == broken
+    assert len(found.problems) == (bool(broken) or text.startswith(name))
 
 
 def test_definitions_only_leaves_loose_code_alone():
-    module, problems = load(
-        "x = 3\nn = len('ab')\nwhile True: pass\ndef f(): return x\n", definitions_only=True
-    )
-    assert module.f() == 3 and not hasattr(module, "n") and not problems
+    text = "x = 3\nn = len('ab')\nwhile True: pass\ndef f(): return x\n"
+    assert loaded(text, definitions_only=True).names == ("f",)
 
 
 @pytest.mark.parametrize("source", ["", "\n\n", "# only a comment", "def f(:", "\x0c", "'''"])
 def test_odd_files_load_without_an_exception(source):
-    module, _ = load(source)
-    assert module.__name__ == "a_learner_file"
+    assert loaded(source).status == "loaded"

@@ -2,19 +2,36 @@
 
 import json
 
-import nbformat
 import pytest
 
-from tensorgrade.runner.loading import load_module
-from tensorgrade.runner.reading import Cell, extract, source_in
-from tensorgrade.runner.source import Unreadable
+from tensorgrade.author import call
+from tensorgrade.sources.submitted_files import SubmittedFiles
+
+from ..support import loaded, looked, ran
+
+# Its last cell: the names that are there when an exercise runs.
+NAMES = "def names():\n    return ' '.join(n for n in globals() if n[0] != '_' and n != 'names')"
 
 
-def loaded(*sources: str):
-    """(names that the runner gets, problems, extracted source) of a notebook with these cells."""
-    found = extract([Cell(source, str(number)) for number, source in enumerate(sources, 1)])
-    module, problems = load_module("cells", found.text, "cells.ipynb")
-    return {n for n in vars(module) if not n.startswith("__")}, problems, found
+def submitted(content: bytes) -> SubmittedFiles:
+    return SubmittedFiles("ada", "ch", "n.ipynb", content)
+
+
+def cell(source: str, exercise: str = "") -> dict:
+    """Return a cell of a notebook. exercise: the one that it is marked for."""
+    marks = {"nbgrader": {"solution": True, "grade_id": exercise}} if exercise else {}
+    return {"cell_type": "code", "source": source, "metadata": marks}
+
+
+def notebook(*cells: str | dict) -> SubmittedFiles:
+    """Return a notebook with these cells."""
+    made = [cell(one) if isinstance(one, str) else one for one in cells]
+    return submitted(json.dumps({"cells": made}).encode())
+
+
+def names_in(*cells: str) -> set[str]:
+    """Return the names that are there after these cells."""
+    return set(ran(notebook(*cells, NAMES), "names", call()).value("result").split())
 
 
 CALL = "def f():\n    return 7 \\\n        % 4\n!ls\nclass A:\n    !ls\n    b = 1"
@@ -87,13 +104,13 @@ KEPT = {
 @pytest.mark.parametrize("name", KEPT)
 def test_definitions_are_kept_and_the_rest_is_not(name):
     cells, kept, broken = KEPT[name]
-    names, problems, _ = loaded(*cells)
-    assert names == set(kept.split())
-    assert [one for problem in problems for one in problem["names"]] == broken
+    assert names_in(*cells) == set(kept.split())
+    problems = loaded(notebook(*cells)).problems
+    assert [one for problem in problems for one in problem.names] == broken
 
 
 @pytest.mark.parametrize(
-    "cell",
+    "odd",
     [
         "%matplotlib inline",
         "files = !ls",
@@ -110,14 +127,15 @@ def test_definitions_are_kept_and_the_rest_is_not(name):
         "\0",
     ],
 )
-def test_no_cell_does_harm_to_another(cell):
-    names, _, _ = loaded("def before():\n    pass", cell, "def after():\n    pass")
-    assert {"before", "after"} <= names
+def test_no_cell_does_harm_to_another(odd):
+    cells = ("def before():\n    pass", odd, "def after():\n    pass")
+    assert {"before", "after"} <= set(loaded(notebook(*cells)).names)
 
 
 def test_lines_are_counted_from_the_top_of_their_cell():
-    _, problems, found = loaded("import torch\n\n", "x = 1\n\ndef bad(:\n    pass")
-    assert found.place(problems[0]["error"]["line"]) == "cell 2, line 3"
+    files = notebook("import torch\n\n", "x = 1\n\ndef bad(:\n    pass")
+    (problem,) = loaded(files).problems
+    assert looked(files).source.place(problem.error.line) == "cell 2, line 3"
 
 
 # Texts that once crashed or stalled a parser.
@@ -149,75 +167,55 @@ HOSTILE = [
     ],
 )
 def test_what_is_no_notebook_is_refused_with_a_sentence(text):
-    with pytest.raises(Unreadable, match=r"n\.ipynb"):
-        source_in(text.encode("utf-8", "surrogatepass"), "n.ipynb")
+    with pytest.raises(Exception, match=r"n\.ipynb"):
+        looked(submitted(text.encode()))
 
 
 def test_a_merge_conflict_is_reported_with_its_line_and_endless_code_refused():
-    with pytest.raises(Unreadable, match=r"n\.ipynb .* damaged: line 2"):
-        source_in(b'{\n<<<<<<< HEAD\n"cells": []}', "n.ipynb")
-    endless = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1\n" * 200_000)])
-    with pytest.raises(Unreadable, match="more than"):
-        source_in(nbformat.writes(endless).encode(), "n.ipynb")
+    with pytest.raises(Exception, match=r"n\.ipynb .* damaged: line 2"):
+        looked(submitted(b'{\n<<<<<<< HEAD\n"cells": []}'))
+    with pytest.raises(Exception, match="more than"):
+        looked(notebook("x = 1\n" * 200_000))
 
 
 @pytest.mark.parametrize("bad", HOSTILE, ids=lambda text: text[:9])
-def test_hostile_text_ends_soon(bad):
-    assert "def f" in extract([Cell(bad, "1"), Cell("def f():\n    pass", "2")]).text
-
-
-def test_an_exercise_in_a_branch_is_found_and_a_scratch_version_in_one_does_no_harm():
-    own = Cell("if True:\n    def f(x):\n        return 1", "`f`", "f")
-    scratch = Cell(
-        "if True:\n    def f(x):\n        return 2\n    def g(): pass", "2", place="cell 2"
-    )
-    module, problems = load_module("cells", extract([own, scratch]).text, "cells.ipynb")
-    assert module.f(0) == 1 and module.g and not problems
+def test_hostile_text_ends_soon(bad, monkeypatch):
+    monkeypatch.setattr("tensorgrade.runner.serve.looked_at", lambda *_: {})  # it has a limit
+    assert "def f" in looked(notebook(bad, "def f():\n    pass")).source.text
 
 
 # --- which of several definitions counts ---------------------------------------------------------
 
-STUB = "def double(x):\n    raise NotImplementedError"
-DONE = "def double(x):\n    return 2 * x"
-SCRATCH = "def double(x):\n    return 0"
-MARKS = {"nbgrader": {"solution": True, "grade_id": "double"}}
+STUB = cell("def double(x):\n    raise NotImplementedError", "double")
+DONE = cell("def double(x):\n    return 2 * x", "double")
+SCRATCH = cell("def double(x):\n    return 0", "double")
+IN_A_BRANCH = cell("if True:\n    def double(x):\n        return 2 * x", "double")
 
 
-def cell(source: str, own: bool = True, kind: str = "code") -> dict:
-    """Return a cell of a notebook. own: whether it is marked as the exercise's."""
-    return {"cell_type": kind, "source": source, "metadata": MARKS if own else {}}
-
-
-def elsewhere(source: str) -> dict:
-    """Return a cell that is marked as no exercise's."""
-    return cell(source, own=False)
-
-
-def doubled(*cells: dict):
-    """Return the result of `double(3)` in a notebook, and the message on the choice."""
-    content = json.dumps({"cells": [elsewhere("import math"), *cells]}).encode()
-    found = source_in(content, "a.ipynb")
-    module, problems = load_module("cells", found.text, "a.ipynb")
-    assert not problems
-    return module.double(3), dict(found.notes).get("double", "")
+def elsewhere(one: dict) -> dict:
+    """Return a cell without its mark."""
+    return one | {"metadata": {}}
 
 
 @pytest.mark.parametrize(
     ("cells", "place"),
     [
-        ([cell(DONE), cell(STUB)], "code cell 2, not from code cell 3"),
-        ([cell(SCRATCH), cell(DONE)], "code cell 3, not from code cell 2"),
-        ([cell(DONE), elsewhere("double = 3")], ""),
-        ([cell(DONE), elsewhere(SCRATCH)], "code cell 2, not from code cell 3"),
-        ([elsewhere(SCRATCH), cell(DONE)], "code cell 3, not from code cell 2"),
-        ([cell(STUB), elsewhere(DONE)], "code cell 3, not from code cell 2"),
-        ([cell(DONE), cell(SCRATCH, kind="markdown")], ""),
+        ([DONE, STUB], "code cell 2, not from code cell 3"),
+        ([SCRATCH, DONE], "code cell 3, not from code cell 2"),
+        ([DONE, "double = 3"], ""),
+        ([DONE, elsewhere(SCRATCH)], "code cell 2, not from code cell 3"),
+        ([elsewhere(SCRATCH), DONE], "code cell 3, not from code cell 2"),
+        ([STUB, elsewhere(DONE)], "code cell 3, not from code cell 2"),
+        ([DONE, SCRATCH | {"cell_type": "markdown"}], ""),
         ([elsewhere(SCRATCH), elsewhere(DONE)], ""),
         ([elsewhere(DONE), elsewhere(STUB)], ""),
-        ([cell(DONE), elsewhere("def double(x:\n    return 0")], "cell 2, not from code cell 3"),
+        ([DONE, "def double(x:\n    return 0"], "cell 2, not from code cell 3"),
+        (["if 1:\n    def double(x):\n        return 0\n    def g(): pass", IN_A_BRANCH], "cell 3"),
     ],
 )
 def test_the_definition_that_is_meant_counts(cells, place):
-    result, said = doubled(*cells)
-    assert result == 6
+    files = notebook("import math", *cells)
+    assert not loaded(files).problems
+    assert ran(files, "double", call(x=3)).value("result") == 6
+    said = dict(looked(files).source.notes).get("double", "")
     assert place in said and bool(said) == bool(place)

@@ -1,6 +1,5 @@
 """The trial of the sandbox: what it finds, and what `doctor` and `grade` make of it."""
 
-import json
 import os
 import subprocess
 from contextlib import closing
@@ -12,7 +11,7 @@ from tensorgrade.course import Limits
 from tensorgrade.sandbox.holes import holes, must_hold
 from tensorgrade.sandbox.processes import ForkServer
 
-from ..support import BIN, ROOT, cli, needs, write_patch_without_isolation
+from ..support import BIN, ROOT, cli, needs, rows_of, submit, write_patch_without_isolation
 
 slow = pytest.mark.slow
 
@@ -47,9 +46,7 @@ def test_nothing_works_in_the_sandbox_and_everything_outside(servers, tmp_path):
 def test_a_hole_ends_the_run_before_it_begins(tmp_path):
     """`grade` says what got through and what to do, and writes no row."""
     write_patch_without_isolation(tmp_path / "patch")
-    folder = tmp_path / "submitted" / "ada" / "ch1_simplified_attention"
-    folder.mkdir(parents=True)
-    (folder / "ch1_simplified_attention.py").write_text("x = 1\n")
+    submit(tmp_path / "submitted", "ada", "ch1_simplified_attention", "x = 1\n")
     command = [BIN / "tensorgrade", "grade", tmp_path / "submitted", "--out", tmp_path / "out"]
     patched = os.environ | {"PYTHONPATH": str(tmp_path / "patch")}
     run = partial(subprocess.run, cwd=ROOT, env=patched, capture_output=True, text=True)
@@ -58,5 +55,4 @@ def test_a_hole_ends_the_run_before_it_begins(tmp_path):
     assert done.returncode == 2 and "learner code can read the solutions" in said, said
     assert "--isolation none" in said and not (tmp_path / "out" / "results.jsonl").exists()
     assert run([*command, "--isolation", "none"]).returncode == 0
-    rows = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
-    assert {json.loads(row)["isolation"] for row in rows} == {"none"}
+    assert {row["isolation"] for row in rows_of(tmp_path / "out").values()} == {"none"}

@@ -15,9 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorgrade.attempts.lab import Lab
 from tensorgrade.course import Limits
-from tensorgrade.exchange.observation import Loaded
 from tensorgrade.sandbox import processes
 from tensorgrade.sandbox.processes import (
     Budget,
@@ -28,9 +26,8 @@ from tensorgrade.sandbox.processes import (
     TimedOut,
     readable_paths,
 )
-from tensorgrade.sources.program import Program, Source
 
-from ..support import ROOT, needs
+from ..support import ROOT, loaded, needs
 
 LENGTH = struct.Struct("<Q")
 MOST = 1000
@@ -43,12 +40,6 @@ def server(request):
     """In the sandbox, and without it."""
     with closing(ForkServer(LIMITS, request.param)) as made:
         yield made
-
-
-def loaded(server: ForkServer, text: str) -> Loaded:
-    """Return what a child tells of a file that it loads once."""
-    with closing(Lab(server, LIMITS)) as lab:
-        return lab.load(Program("a", Source(text, "a.py")))
 
 
 def ends(pid: int) -> bool:
@@ -85,9 +76,9 @@ if os.environ["CUDA_VISIBLE_DEVICES"] == "1":
 if resource.getrlimit(resource.RLIMIT_AS)[0] >= 1 << 60:
     def unbounded(): pass
 """
-    assert loaded(server, text).names == ()
+    assert loaded(text, server).names == ()
     with closing(ForkServer(LIMITS, locked=False, device="cuda")) as on_gpu:
-        assert set(loaded(on_gpu, text).names) == {"seen", "unbounded"}
+        assert set(loaded(text, on_gpu).names) == {"seen", "unbounded"}
 
 
 # --- how processes end ---------------------------------------------------------------------------
@@ -95,8 +86,8 @@ if resource.getrlimit(resource.RLIMIT_AS)[0] >= 1 << 60:
 
 @pytest.mark.slow
 def test_a_file_that_ends_its_process_costs_no_other(server):
-    assert loaded(server, "import os\nos._exit(7)").status == "killed"
-    assert loaded(server, "def f(): pass").names == ("f",)
+    assert loaded("import os\nos._exit(7)", server).status == "killed"
+    assert loaded("def f(): pass", server).names == ("f",)
     waiting = server.fork()
     waiting.close()
     assert ends(waiting.pid)
@@ -112,7 +103,7 @@ def test_children_end_with_their_server_and_a_new_one_is_started(server):
     with pytest.raises(Ended):
         children[1].receive(5, MOST)
     assert children[1].budget.lost and not children[2].budget.lost
-    assert loaded(server, "def f(): pass").names == ("f",)
+    assert loaded("def f(): pass", server).names == ("f",)
     assert server.process.poll() is None and server.process.pid != before
     for child in children:
         child.close()
@@ -152,7 +143,7 @@ def test_too_few_descriptors_are_reported_and_forgotten(server):
     """The next file is graded as before."""
     with few_files(), pytest.raises(NotStarted, match="Too many open files"):
         server.fork()
-    assert loaded(server, "def f(): pass").names == ("f",)
+    assert loaded("def f(): pass", server).names == ("f",)
 
 
 @contextmanager

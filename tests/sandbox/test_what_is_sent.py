@@ -13,6 +13,7 @@ from tensorgrade.sandbox.processes import Child
 
 from ..support import stored_references
 
+pytestmark = pytest.mark.slow
 CHAPTERS = (
     "ch1_simplified_attention",
     "ch2_self_attention",
@@ -39,7 +40,6 @@ def seeds_in(case: Case) -> set[int]:
     return {seed for step in case.steps if (seed := step.options.get("seed")) is not None}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_no_number_sent_leads_to_another_case(project, chapter):
     """The sent data, the public functions and the names together do not reveal a seed."""
@@ -62,7 +62,6 @@ def test_no_number_sent_leads_to_another_case(project, chapter):
             assert not made & secret
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_case_is_sent_at_its_turn_and_without_its_name(judge, project, monkeypatch, chapter):
     wire: list[tuple[str, bytes]] = []

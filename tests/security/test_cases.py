@@ -14,8 +14,9 @@ import pytest
 
 from ..answers.reader import solution
 from ..container import contained
-from ..support import BIN, ROOT, Graded, cli, grade, needs, rows_of, submit
+from ..support import BIN, ROOT, cli, grade, needs, rows_of, submit
 
+pytestmark = pytest.mark.slow
 CH1 = "ch1_simplified_attention"
 FILES = Path(__file__).parent / "files"
 EXERCISES = ("attention_scores", "softmax_naive", "softmax", "context_vector")
@@ -40,14 +41,6 @@ def submitted(folder: Path, **texts: str) -> Path:
     return folder / "submitted"
 
 
-def graded(folder: Path, isolation: str = "auto", **texts: str) -> Graded:
-    """Grade submissions of chapter 1 in a sandbox."""
-    told = ("--isolation", isolation, "--jobs", "1")
-    found = grade(submitted(folder, **texts), folder / "out", *told)
-    assert found.status == 0, found.said
-    return found
-
-
 def planted(folder: Path) -> Path:
     """Return a folder that belongs to the user who grades, with files that attacks may try."""
     own = folder / "own"
@@ -61,7 +54,6 @@ def planted(folder: Path) -> Path:
     return own
 
 
-@pytest.mark.slow
 @needs("containers, made by root")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86_64")
 def test_no_system_call_does_more_than_look(tmp_path):
@@ -102,7 +94,6 @@ sys.exit(status)
 """
 
 
-@pytest.mark.slow
 @needs("the sandbox")
 def test_a_small_reply_takes_little_memory(tmp_path):
     """Below twice what an ordinary submission needs."""
@@ -116,7 +107,6 @@ def test_a_small_reply_takes_little_memory(tmp_path):
     assert kibibytes < 520 * 1024, f"{kibibytes >> 10} MB"
 
 
-@pytest.mark.slow
 def test_a_child_that_the_machine_killed_costs_nothing(tmp_path):
     """It is killed once, as when memory is short; the next one is right."""
     once = (
@@ -125,13 +115,13 @@ def test_a_child_that_the_machine_killed_costs_nothing(tmp_path):
         "    except FileExistsError:\n        return inputs @ query\n"
         "    os.kill(os.getpid(), 9)\n"
     )
-    graded(tmp_path, "none", ada=solution(CH1) + once)
-    assert (tmp_path / "once").exists()
-    rows = grade(tmp_path / "submitted", tmp_path / "out", "--isolation", "none").rows
+    asked = (submitted(tmp_path, ada=solution(CH1) + once), tmp_path / "out", "--isolation", "none")
+    found = grade(*asked)
+    assert found.status == 0 and (tmp_path / "once").exists(), found.said
+    rows = grade(*asked).rows
     assert rows["ada", CH1, "attention_scores"]["status"] == "passed"
 
 
-@pytest.mark.slow
 def test_audit_follows_no_links(tmp_path):
     """A folder that was cloned may hold a link to any file of the user."""
     (tmp_path / "secret.py").write_text("TOKEN = 'planted'\n")
@@ -149,7 +139,6 @@ def test_audit_follows_no_links(tmp_path):
     assert "planted" not in done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_audit_believes_no_answer_of_the_code(tmp_path):
     """A class that returns its input is not right."""
     (tmp_path / "model.py").write_text(attack("forged_audit"))

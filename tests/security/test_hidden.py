@@ -13,6 +13,8 @@ PRELUDE = """
 import sys
 import torch
 
+pytestmark = pytest.mark.slow
+
 def digits(number):
     return "".join(c for c in f"{abs(float(number)):.9f}" if c.isdigit())
 
@@ -82,14 +84,12 @@ def verdicts(judge: Judge, instruction: str) -> list[dict[str, Verdict]]:
     return [judge.chapter(CH1, text.replace("FACTOR", factor)) for factor in ("1.1", "2.7")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("instruction", some(SAID, 4))
 def test_a_function_cannot_tell_its_hidden_inputs(judge: Judge, instruction: str):
     one, other = verdicts(judge, instruction)
     assert one == other
 
 
-@pytest.mark.slow
 def test_the_attempts_are_real(judge: Judge, monkeypatch):
     monkeypatch.setattr("tensorgrade.attempts.pipeline.for_learner", lambda *asked: asked[-1])
     tried = some(SAID, 3)

@@ -1,6 +1,7 @@
 """`pytest exercises/` as a learner runs it: what it says, what a report says, and its exit code."""
 
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,7 @@ from ..support import ROOT, run_pytest
 pytestmark = pytest.mark.slow
 CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
 SIMPLE = "simplified_self_attention"
+BUG = f"bug_{SIMPLE}"
 SCORES = "    return inputs @ query"
 
 
@@ -137,6 +139,31 @@ def test_rewritten_given_code_fails_the_run(tmp_path):
     assert "It is right, but it is rewritten: " in said(done)
 
 
+def test_the_line_on_points_says_how_they_came_about(tmp_path):
+    """And the last definition of a name has the place that is shown."""
+    mixed = 'mixed = torch.einsum("ij,jd->id", shares, inputs)'
+    path = tmp_path / f"{CH1}.py"
+    answers(
+        tmp_path,
+        CH1,
+        (SCORES, "    return (inputs @ query)[None]"),
+        (mixed, "mixed = 2 * shares @ inputs"),
+    )
+    text = f"def {BUG}(inputs): return 1\n{path.read_text(encoding='utf-8')}"
+    path.write_text(text, encoding="utf-8")
+    for name, points in (
+        ("attention_scores", "3.7 of 5 points: 0 of 4 checks passed; dimensions of size 1 lost or"),
+        (
+            BUG,
+            "0 of 4 points: 4 of 8 checks passed; checks that the given code passes earn nothing",
+        ),
+    ):
+        shown = said(run_pytest(f"exercises/{CH1}.py", "-k", name, "--attempt", tmp_path))
+        assert points in shown, shown
+    line = 1 + text[: text.rindex(f"def {BUG}(")].count("\n")
+    assert f"/{CH1}.py:{line} " in shown, shown
+
+
 def test_a_breakpoint_stops_only_if_output_is_not_captured(tmp_path):
     wrong = '    breakpoint("stopped here")\n    return 2 * (inputs @ query)'
     answers(tmp_path, CH1, (SCORES, wrong))
@@ -159,6 +186,7 @@ def test_a_right_exercise_waits_for_the_wrong_one_that_it_calls_and_is_mentioned
     asked = (f"exercises/{CH3}.py", "--attempt", tmp_path)
     one = said(run_pytest(*asked, "-k", "causal_attention_weights"))
     assert "your own `causal_mask`, which is wrong: fix that first" in one, one
+    assert "0 of 9 checks passed; only an earlier exercise is wrong." in one, one
     assert "Causal attention: 10 of 10 points" in one and "the future is visible" not in one
     both = said(run_pytest(*asked))
     assert "Work on this first: causal_mask" in both and "the future is visible" in both, both
@@ -216,3 +244,31 @@ def test_hidden_tests_ask_for_answers_and_have_a_summary_of_their_own(tmp_path):
     _, hidden, own = re.split("By the tests in (?:graders|exercises)/", run.stdout)
     assert run.returncode == 1 and "8.5 of 10 points" in hidden and "37.5 of 39 points" in own
     assert "Work on this first: softmax" in hidden and "Work on this first: softmax" in own
+
+
+def test_each_check_is_shown_with_its_sentence_under_its_file(tmp_path):
+    """A learner's conftest.py is not read."""
+    (tmp_path / "conftest.py").write_text("raise SystemExit('read')\n", encoding="utf-8")
+    shutil.copy(ROOT / "solutions" / f"{CH1}.py", tmp_path)
+
+    def listed(*words):
+        done = run_pytest(*words, "--collect-only", "-q", "--attempt", tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [line for line in done.stdout.splitlines() if "::" in line]
+
+    shown, says = "softmax: Along the last dimension", "softmax: Along the last dimension, for"
+    for file, extra in ((f"graders/{CH1}/softmax.py", 0), (f"exercises/{CH1}.py", 1)):
+        own = [line for line in listed(file) if "::softmax: " in line]
+        assert all(line.startswith(f"{file}::") for line in own)
+        assert sum(says in line for line in own) == 1
+        assert sum(shown in line for line in own) == 1 + extra, "one is for learners only"
+    bugs = listed(f"graders/{CH1}/simplified_self_attention.py")
+    assert any("::bug_simplified_self_attention: " in line for line in bugs)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_solutions_have_full_points_on_a_machine_with_a_gpu(device):
+    told = ("--attempt", "solutions", "--device", device, "--isolation", "none")
+    ran = run_pytest("graders/", *told, timeout=500)
+    assert ran.returncode == 0 and "439 of 439 points" in ran.stdout, ran.stdout[-2000:]

@@ -10,8 +10,8 @@ import torch
 from playwright.sync_api import sync_playwright
 
 from ..accessibility import QUIET, serious_violations
-from ..kits import begun, wait_until
-from ..support import ROOT, browser, needs
+from ..kits import wait_until
+from ..support import ROOT, begin, browser, needs
 
 pytestmark = [needs("Chromium"), pytest.mark.slow]
 CHAPTER = "ch1_simplified_attention"
@@ -236,7 +236,7 @@ def test_interactive_pictures_have_a_name_and_still_ones_are_shown_without_scrip
 def test_a_served_page_reloads_after_a_save(opened, tmp_path):
     written, said = tmp_path / f"{CHAPTER}.py", tmp_path / "said.txt"
     shutil.copy(ROOT / "exercises" / f"{CHAPTER}.py", written)
-    process = begun("read", tmp_path, "--live", "--no-show", cwd=ROOT, written=said)
+    process = begin("read", tmp_path, "--live", "--no-show", cwd=ROOT, written=said)
     try:
         wait_until(lambda: "http" in said.read_text(), process)
         address = re.search(r"http://127\.0\.0\.1:\d+/", said.read_text())[0]

@@ -1,21 +1,21 @@
 """Notes and summaries as learners read them: one idea at a time, in plain text and in colours."""
 
 import re
-import sys
 from dataclasses import replace
 
 import pytest
 import torch
 
-from tensorgrade.attempts.checking import sizes_in_trace
-from tensorgrade.attempts.results import CheckResult, Rule
-from tensorgrade.exchange.observation import Observation
-from tensorgrade.judging.diagnosis import Diagnosis, Earlier, Finding, Kind
+from tensorgrade.judging.diagnosis import (
+    OF_GRADIENT,
+    Diagnosis,
+    Earlier,
+    Finding,
+    Kind,
+    Observations,
+)
 from tensorgrade.judging.where import Where
-from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.note import Note
-from tensorgrade.views.points import Checked, how_earned
-from tensorgrade.views.words import line_of, path_here
 
 from .. import support
 from ..support import run_pytest
@@ -62,21 +62,34 @@ def test_an_error_comes_with_the_shapes_on_the_way_to_it(project, tmp_path):
     assert "shapes in your code, in MultiHeadAttention.forward" in text
 
 
-def test_shapes_are_traced_in_the_learners_file_only_and_forged_ones_are_left_out():
-    code = compile("def f(x):\n    y = x.mT\n    return (y @ x).relu()\n", "learner.py", "exec")
-    names = {}
-    exec(code, names)
-    before = sys.gettrace()
-    facts = {}
-    with Recorder("learner.py").during(facts, {}):
-        names["f"](torch.zeros(2, 3))
-        torch.nn.Linear(2, 2)(torch.zeros(1, 2))
-    assert sys.gettrace() is before
-    assert facts["trace"] == [[1, "x", [2, 3]], [2, "y", [3, 2]], [3, "return", [3, 3]]]
-    shapes = [(1, "x", (2, 3)), (2, "y", (3, 2)), (3, "return", (3, 3))]
-    assert sizes_in_trace(Observation(facts={"result": facts, "load": {}})) == shapes
-    for forged in ("long", ["x"], [[1, 2, 3]], [[1, "y", ["2"]]], [[None, "z", [1]]]):
-        assert sizes_in_trace(Observation(facts={"result": {"trace": forged}})) == []
+ALONE = Diagnosis(
+    Kind.VALUES,
+    "the result does not have the right values",
+    id="not_the_values",
+    observe=lambda: Observations((), how_many="all entries differ"),
+)
+KNOWN = replace(ALONE, observe=lambda: Observations(("it is `x`",)))
+GRADIENT = replace(KNOWN, id=OF_GRADIENT)
+RAISED = Diagnosis(Kind.ERROR, "RuntimeError: sizes")
+CHANGED = Diagnosis(Kind.FACT, "it changes the input `x` in place")
+UNREACHED = Diagnosis(Kind.UNREACHED, "not tried")
+# Of checks that fail, in their author's order, the one that is reported.
+FAILED = [
+    ([KNOWN, RAISED], 0),
+    ([ALONE, RAISED], 1),  # what says nothing waits
+    ([ALONE, UNREACHED], 0),
+    ([ALONE, GRADIENT], 0),  # the code does not show it
+    ([GRADIENT, CHANGED], 1),
+]
+
+
+def test_the_first_check_that_tells_what_is_wrong_speaks():
+    for diagnoses, first in FAILED:
+        keys = [Finding("", one).telling for one in diagnoses]
+        assert keys.index(min(keys)) == first, diagnoses
+    # If a mistake is known, the first check speaks that came to an answer.
+    named = [Finding("", one, {"turned": "It is."}).telling for one in (ALONE, UNREACHED, RAISED)]
+    assert named[0] == named[2] < named[1]
 
 
 def finding_of(**details) -> Finding:
@@ -149,31 +162,3 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
     said = " ".join(str(Note(Finding("", hidden, {"no_sum": "No."}, earlier=earlier))).split())
     word = "It calls your own `halves`, which is wrong: fix that first."
     assert said == f"No. - {word} problem it differs"
-
-
-def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
-    path = tmp_path / "a.py"
-    path.write_text("def f(): pass\n\ndef f(): pass\n")
-    assert line_of(path, "f") == 3 and line_of(path, "g") is None
-    assert path_here(path) == str(path) and line_of(tmp_path / "b.py", "f") is None
-    monkeypatch.chdir(tmp_path)  # a terminal in this folder opens the short path on a click
-    assert path_here(path) == "a.py"
-
-
-def test_the_line_on_points_says_how_they_came_about(project):
-    for rule, words in (
-        (None, ""),
-        (Rule.SIZES_OF_ONE, "; dimensions of size 1 lost or added: −1"),
-        (Rule.FORBIDDEN, "; a forbidden call: −1"),
-        (Rule.EARLIER, "; only an earlier exercise is wrong: −1"),
-        (Rule.REPAIR, "; checks that the given code passes earn nothing: −1"),
-        (Rule.MISTAKE, "; known mistake: −1"),
-    ):
-        checks = [CheckResult(2.0, right, earned_points=1.5, rule=rule) for right in (True, False)]
-        assert how_earned(checks, 4.0) == f"1 of 2 checks passed{words}"
-    exercise = project.course.chapters[0].exercises[0]
-    half = exercise.points / 2
-    checks = [CheckResult(half, True), CheckResult(half, False)]
-    told = Checked(exercise, checks)
-    assert told.sums == f"{half:g} of {exercise.points:g} points"
-    assert told.came_about == "1 of 2 checks passed"
