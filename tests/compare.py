@@ -1,12 +1,14 @@
 """List what changed between the verdicts of two versions, for a person. Never fails.
 
-    python -m tests.compare OLD.jsonl NEW.jsonl
+    python -m tests.compare OLD.jsonl NEW.jsonl             counts, and each difference
+    python -m tests.compare OLD.jsonl NEW.jsonl --draw 12   twelve messages, before and after
 
 `python -m tests.floors --rows FILE` writes such rows. Without OLD: those of version 3.
 """
 
 import argparse
 import json
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -20,8 +22,16 @@ def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="[OLD] NEW")
-    *old, new = (read(path) for path in parser.parse_args().files)
-    list_differences(old[0] if old else version3(), new)
+    parser.add_argument("--draw", type=int, default=0, help="show so many messages that differ")
+    parser.add_argument("--seed", type=int, default=1, help="of the draw")
+    options = parser.parse_args()
+    *old, new = (read(path) for path in options.files)
+    before, after = (old[0] if old else version3()), new
+    common = sorted(before.keys() & after.keys())
+    if options.draw:
+        draw(before, after, common, options.draw, options.seed)
+    else:
+        list_differences(before, after, common)
 
 
 def read(path: Path) -> Rows:
@@ -30,9 +40,8 @@ def read(path: Path) -> Rows:
     return {(row["corpus"], row["exercise"], row["name"]): row for row in rows}
 
 
-def list_differences(before: Rows, after: Rows) -> None:
+def list_differences(before: Rows, after: Rows, common: list) -> None:
     """Print each verdict that differs, the largest loss or gain of points first."""
-    common = sorted(before.keys() & after.keys())
     changed = [key for key in common if cells(before[key]) != cells(after[key])]
     changed.sort(key=lambda key: -abs(gain(before[key], after[key])))
     for key in changed:
@@ -45,6 +54,15 @@ def list_differences(before: Rows, after: Rows) -> None:
     other_words = sum(before[key]["message"] != after[key]["message"] for key in common)
     print(f"{len(common)} verdicts, {len(changed)} differ {dict(by_corpus)},")
     print(f"{other_words} messages differ; only in one: {len(before.keys() ^ after.keys())}")
+
+
+def draw(before: Rows, after: Rows, common: list, number: int, seed: int) -> None:
+    """Print messages before and after, drawn from those that differ."""
+    differ = [key for key in common if before[key]["message"] != after[key]["message"]]
+    for key in random.Random(seed).sample(differ, min(number, len(differ))):
+        was, now = before[key], after[key]
+        print(f"{' '.join(key)}: {was['points']:g} → {now['points']:g} of {now['max']:g}")
+        print(f"  before: {was['message']}\n  after:  {now['message']}\n")
 
 
 def cells(row: dict) -> list:

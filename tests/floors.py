@@ -10,6 +10,7 @@
 import argparse
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -235,7 +236,7 @@ def count(holds: Callable[[Judged], bool], of: list[Judged]) -> tuple[float, str
 
 
 def machine_values() -> dict[str, tuple[float, str]]:
-    """Return the floors that commands measure: processor time.
+    """Return the floors that commands measure: attacks, and processor time.
 
     Times are compared with `import torch`, measured in between, because machines are noisy.
     """
@@ -246,6 +247,8 @@ def machine_values() -> dict[str, tuple[float, str]]:
         grade = ["bash", "-c", f"{support.BIN}/tensorgrade grade {submitted} {options}"]
         selfcheck = [support.BIN / "pytest", "-q", "-p", "no:cacheprovider", "exercises"]
         return {
+            "attacks": harm("tests/attacks/test_attacks.py"),
+            "notebook cheats": harm("tests/nbgrader_plugin", "-k", "cheat"),
             "processor time of a class": against_torch(grade),
             "self-check": against_torch([*selfcheck, "--attempt", "solutions"]),
         }
@@ -275,6 +278,19 @@ def seconds(command: list) -> float:
     subprocess.run([*map(str, command)], cwd=support.ROOT, capture_output=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def harm(*tests: str) -> tuple[float, str]:
+    """Return the number of tests of attacks that fail."""
+    command = [support.BIN / "pytest", *tests, "-m", "", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    done = subprocess.run([*map(str, command)], cwd=support.ROOT, capture_output=True, text=True)
+    last = done.stdout.splitlines()[-1] if done.stdout else done.stderr[-200:]
+    counts = {
+        word: int(number) for number, word in re.findall(r"(\d+) (failed|error|passed)", last)
+    }
+    if not counts.get("passed"):
+        return 1.0, f"could not run: {last}"
+    return counts.get("failed", 0) + counts.get("error", 0), last
 
 
 # --- the table --------------------------------------------------------------------------------
