@@ -165,8 +165,6 @@ def construction(
             arguments[one.name] = configuration(one.annotation, values, known, module)
         elif one.name in given:
             arguments[one.name] = given[one.name]
-        elif needed and one.annotation in (bool, "bool"):
-            arguments[one.name] = True
         elif role in values and (needed or not is_no_option):
             arguments[one.name] = values[role]
         elif needed:

@@ -55,7 +55,7 @@ CALL = {
 }
 CONFIGURATION = r"(\w*_)?(config|cfg|conf|args|params|hparams|hp|settings|options|opts)|c"
 # Values of a constructor that are the same at all sizes, by role.
-FIXED = {"batch_first": True, "bias": True, "cache": None, "eps": 1e-5, "layer": 0}
+FIXED = {"batch_first": True, "cache": None, "eps": 1e-5, "layer": 0}
 FIXED |= {"layers": 2, "vocabulary": 11, "expansion": 2}
 # By layout: its dimensions, and how to get from (batch, tokens, width) to it and back.
 LAYOUTS: dict[str, tuple[int, Callable[[Tensor, int], Tensor], Callable[[Tensor], Tensor]]] = {
@@ -108,7 +108,7 @@ class Sizes:
 
     tokens_of_context: the number of keys if they come from elsewhere. dropout: the probability that
     a constructor is given. equal: inputs of a module are as wide as outputs, and a function gets as
-    many keys as queries.
+    many keys as queries. biases: an option for biases is on.
     """
 
     batch: int
@@ -118,6 +118,7 @@ class Sizes:
     kv_heads: int
     tokens_of_context: int
     seed: int
+    biases: bool
     dropout: float = 0.0
     equal: bool = False
 
@@ -139,6 +140,7 @@ class Sizes:
             "head_dim": self.head_dim,
             "context": max(self.tokens, self.tokens_of_context) + 9,
             "dropout": self.dropout,
+            "bias": self.biases,
             "d_latent": self.width // 2 + 1,
             "hidden": 2 * self.width,
         }
@@ -146,10 +148,10 @@ class Sizes:
 
 # Trials are made with the first ones.
 DRAWS = (
-    Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2, tokens_of_context=7, seed=1),
-    Sizes(3, 6, 2, 4, kv_heads=1, tokens_of_context=4, seed=2),
-    Sizes(1, 9, 6, 2, kv_heads=3, tokens_of_context=31, seed=3),
-    Sizes(5, 102, 9, 18, kv_heads=3, tokens_of_context=104, seed=4),
+    Sizes(2, 5, 4, 6, kv_heads=2, tokens_of_context=7, seed=1, biases=False),
+    Sizes(3, 6, 2, 4, kv_heads=1, tokens_of_context=4, seed=2, biases=True),
+    Sizes(1, 9, 6, 2, kv_heads=3, tokens_of_context=31, seed=3, biases=True),
+    Sizes(5, 102, 9, 18, kv_heads=3, tokens_of_context=104, seed=4, biases=False),
 )
 
 

@@ -22,22 +22,20 @@ from .conventions import Inputs, Sizes, keys_of
 
 Formula = Callable[..., Iterable[Tensor]]  # yields its result in each convention
 # What an edit replaces and by what, and the mistake that it makes: its name, where to look and a
-# sentence. Without a name, the edit is another right convention.
+# sentence.
 Edit = tuple[str, str, str, str, str]
 USUAL_EPS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3, torch.finfo(torch.float32).eps)
 
 
 @cache
-def forms(formula: Formula, edits: tuple[Edit, ...]) -> list[tuple[Mistake | None, Formula]]:
-    """Return a right formula without a mistake, and then its edits."""
-    source = inspect.getsource(formula)
-    found: list[tuple[Mistake | None, Formula]] = [(None, formula)]
+def mistaken(formula: Formula, edits: tuple[Edit, ...]) -> list[tuple[Mistake, Formula]]:
+    """Return a formula with each known mistake."""
+    source, found = inspect.getsource(formula), list[tuple[Mistake, Formula]]()
     for old, new, name, where, says in edits:
         assert old in source, f"{formula.__name__} has no {old}"
         names = dict(formula.__globals__)
         exec(source.replace(old, new), names)
-        mistake = Mistake(says, name, where) if name else None
-        found.append((mistake, names[formula.__name__]))
+        found.append((Mistake(says, name, where), names[formula.__name__]))
     return found
 
 
@@ -80,10 +78,13 @@ def softmax(weights: list[Tensor], x: Tensor, dim: int) -> Iterator[Tensor]:
 
 
 def conventions(weights: list[Tensor], width: int) -> Iterator[tuple[Tensor, Tensor, float]]:
-    """Yield a scale, a shift and an eps of a norm. Either of two weights can be the scale."""
+    """Yield a scale, a shift and an eps of a norm.
+
+    Either of two weights can be the scale, or its difference from 1.
+    """
     own = [one.flatten() for one in weights if one.numel() == width] or [torch.ones(width)]
     for (scale, shift), eps in product(permutations([*own, torch.zeros(width)][:2]), USUAL_EPS):
-        yield scale, shift, eps
+        yield from ((scale, shift, eps), (1 + scale, shift, eps))
 
 
 def layer_norm(weights: list[Tensor], x: Tensor) -> Iterator[Tensor]:
@@ -98,7 +99,8 @@ def rms_norm(weights: list[Tensor], x: Tensor) -> Iterator[Tensor]:
     """Yield root-mean-square norms, whose numbers are not centred."""
     square = x.square().mean(-1, keepdim=True)
     for scale, shift, eps in conventions(weights, x.shape[-1]):
-        yield x / (square + eps).sqrt() * scale + shift
+        for root in ((square + eps).sqrt(), square.sqrt() + eps):
+            yield x / root * scale + shift
 
 
 def joined(one: Tensor, other: Tensor, neighbours: bool) -> Tensor:
@@ -131,11 +133,7 @@ def sinusoidal(weights: list[Tensor], count: int, width: int, x: Tensor) -> Iter
         yield from (made, made[None], x + made[: x.shape[1]], x + made[: x.shape[0], None])
 
 
-RIGHT = ("", "", "")
-NORMS: tuple[Edit, ...] = (
-    ("* scale", "* (1 + scale)", *RIGHT),
-    (" * scale", "", "scale_left_out", "return", "The scale is not applied."),
-)
+NO_SCALE: Edit = (" * scale", "", "scale_left_out", "return", "The scale is not applied.")
 RATES: tuple[Edit, ...] = (
     ("**-exponents", "** -(2 * exponents)", "exponent_doubled", "** pow exp", "The exponent is twice what it should be."),
     ("**-exponents", "** -(exponents / 2)", "exponent_halved", "** pow exp", "The exponent is half of what it should be."),
@@ -151,13 +149,12 @@ KINDS = (
         (" / powers.sum(dim, keepdim=True)", "", "exponential_not_normalized", "exp", "The exponentials are not divided by their sum."),
     )),
     Kind("RMS norm", r"\w*rms_?norm\w*", ("x",), rms_norm, (
-        ("(square + eps).sqrt()", "(square.sqrt() + eps)", *RIGHT),
-        *NORMS,
+        NO_SCALE,
         ("mean(", "sum(", "sum_of_squares", "sum", "The squares are summed, not averaged."),
         ("    square", "    x = x - x.mean(-1, keepdim=True)\n    square", "mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
     )),
     Kind("layer norm", r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?", ("x",), layer_norm, (
-        *NORMS,
+        NO_SCALE,
         ("centred.square().mean(-1, keepdim=True)", "x.var(-1, keepdim=True)", "unbiased_variance", "var std", "The variance is divided by d - 1 instead of d."),
         ("(square + eps).sqrt()", "(square.sqrt() + eps)", "eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
         ("(square + eps).sqrt()", "(x.std(-1, keepdim=True) + eps)", "unbiased_variance_and_eps_outside", "std var", "The variance is divided by d - 1 and eps is outside the root."),
@@ -190,15 +187,10 @@ MASK = "masked_fill masked_fill_ where triu tril mask softmax scaled_dot_product
 TRIANGLE = "triu tril diagonal < > masked_fill where mask"
 SPLIT = "view reshape rearrange unflatten chunk"
 FILL = "and e to that power is a weight like any other. Fill with -inf."
-HIDDEN, WEIGHTS, SPLIT_UP = (
-    "triu(1 + m - n)",
-    "scores.softmax(-1)",
-    "t.unflatten(-1, (-1, d)).transpose(1, 2)",
-)
-MASKED, MERGED = (
-    "scores.masked_fill(hidden, -torch.inf)",
-    "(weights @ v).transpose(1, 2).reshape(b, tokens, -1)",
-)
+HIDDEN, WEIGHTS = "triu(1 + m - n)", "scores.softmax(-1)"
+SPLIT_UP = "t.unflatten(-1, (-1, d)).transpose(1, 2)"
+MASKED = "scores.masked_fill(hidden, -torch.inf)"
+MERGED = "(weights @ v).transpose(1, 2).reshape(b, tokens, -1)"
 # Edits of `attention`, below.
 EDITS: tuple[Edit, ...] = (
     (" / d**0.5", "", "no_scale", SCALE, "The scores are not divided by sqrt(head_dim)."),

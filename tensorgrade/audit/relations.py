@@ -16,10 +16,10 @@ from .formulas import (
     OTHER_FORMULAS,
     Formula,
     attention,
-    forms,
     layers_by_role,
+    mistaken,
 )
-from .subject import Subject, dependence, drawn_mask, effect_of_mask
+from .subject import Subject, dependence, effect_of_mask
 
 KNOWN = {
     one.name: one
@@ -149,17 +149,17 @@ def formula(subject: Subject, sizes: Sizes) -> Mistake | None:
     kind = subject.kind
     if not kind and (why := why_not_plain(subject)):
         raise CannotRun(why)
-    every = forms(kind.formula, kind.edits) if kind else forms(attention, EDITS)
-    right, run = [form for mistake, form in every if not mistake], run_of(subject, sizes)
-    if any(agrees(subject, form, run) for form in right):
+    right, edits = (kind.formula, kind.edits) if kind else (attention, EDITS)
+    run = run_of(subject, sizes)
+    if agrees(subject, right, run):
         return None
     runs = [run]
     with suppress(*FAILURES):
         runs += [run_of(subject, one) for one in map(subject.fitted, DRAWS[:3])]
-        for mistake, form in every:
-            if mistake and all(agrees(subject, form, one) for one in runs):
+        for mistake, form in mistaken(right, edits):
+            if all(agrees(subject, form, one) for one in runs):
                 return mistake
-        if any(agrees(subject, form, runs[1]) for form in right):
+        if agrees(subject, right, runs[1]):
             return KNOWN["special_case"]
     if not kind and run[0].shape not in [one.shape for one in results(subject, attention, run)]:
         raise CannotRun("its widths do not fit the formula")
@@ -202,7 +202,7 @@ def training(subject: Subject, sizes: Sizes) -> Mistake | None:
     """Check that dropout is active in training only, and that nothing else depends on the mode."""
     if not subject.definition.is_class:
         raise CannotRun("it is a function")
-    still = Call(subject.inputs(sizes), drawn_mask(subject, sizes) if subject.mask[1] else None)
+    still = Call(subject.inputs(sizes))
     live = replace(still, training=True)
     plain, trained, again, after = subject.values(sizes, still, live, replace(live, seed=50), still)
     if not plain.isfinite().all():

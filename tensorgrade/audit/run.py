@@ -149,7 +149,7 @@ def understood(code: Code, one: Definition) -> Subject:
         return subject
     causal = "causal" in wished if wished else is_causal(subject)
     subject = with_mask(replace(subject, causal=causal))
-    others = dependence(subject, subject.first).fill_diagonal_(False)
+    others = dependence(subject, subject.fitted()).fill_diagonal_(False)
     if by_name and subject.tensors == "x" and not others.any():
         raise CannotRun("no result depends on another token, so this is no attention")
     return subject
@@ -160,7 +160,7 @@ def described(subject: Subject) -> str:
     if subject.kind:
         return subject.kind.name
     source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
-    words = ["causal"] * subject.causal + ["multi-head"] * (subject.first.heads > 1)
+    words = ["causal"] * subject.causal + ["multi-head"] * (subject.fitted().heads > 1)
     kind = " ".join([*words, source.get(subject.tensors, "attention on q, k, v")])
     mask = "; mask `{}`, {}, ({})".format(*subject.mask) if subject.mask[1] else ""
     return f"{kind}: input {subject.tensors} as ({subject.layout}, width){mask}"

@@ -77,8 +77,11 @@ class Subject:
         """Return True if a parameter of the constructor has this role."""
         return role in [role_of(name, CONSTRUCTOR) for name in self.definition.makes]
 
-    def fitted(self, sizes: Sizes) -> Sizes:
-        """Return sizes that this definition can have: one head if it knows no heads, and so on."""
+    def fitted(self, sizes: Sizes = DRAWS[0]) -> Sizes:
+        """Return sizes that this definition can have: one head if it knows no heads, and so on.
+
+        sizes: those of trials by default.
+        """
         by_head, makes = "heads" in self.layout, self.definition.makes
         equal = self.equal or (by_head and self.definition.is_class)
         sizes = replace(sizes, equal=equal, batch=1 if self.layout == "tokens" else sizes.batch)
@@ -87,15 +90,10 @@ class Subject:
             return sizes
         return replace(sizes, heads=1, head_dim=sizes.width, kv_heads=1)
 
-    @property
-    def first(self) -> Sizes:
-        """Return the sizes of trials."""
-        return self.fitted(DRAWS[0])
-
     @cached_property
     def made(self) -> Made:
         """Return a module with drawn weights, at the sizes of trials."""
-        return self.run(self.first)[0]
+        return self.run(self.fitted())[0]
 
     def inputs(self, sizes: Sizes) -> Inputs:
         """Return drawn inputs."""
@@ -222,7 +220,7 @@ def subject_of(code: Code, definition: Definition, kind: Kind | None) -> Subject
         try:
             plan = that_runs(plan)
             ran.append(plan)
-            unused = plan.tensors == "x, context" and not dependence(plan, plan.first).any()
+            unused = plan.tensors == "x, context" and not dependence(plan, plan.fitted()).any()
             # Of one sequence, no other one can be seen.
             mixes = plan.layout == "tokens" and ran[1:]
             if kind or not (unused or mixes or mixes_others(plan)):
@@ -294,7 +292,7 @@ def why_not_run(tried: list[Exception]) -> CannotRun:
 def that_runs(subject: Subject) -> Subject:
     """Return the subject after a call of it, with the convention of a mask if it needs one."""
     try:
-        subject.values(subject.first)
+        subject.values(subject.fitted())
         return subject
     except FAILURES:
         masked = with_mask(subject)
@@ -305,7 +303,7 @@ def that_runs(subject: Subject) -> Subject:
 
 def mixes_others(subject: Subject) -> bool:
     """Return True if another batch entry, or another head of a function, changes a result."""
-    sizes = subject.first
+    sizes = subject.fitted()
     inputs = subject.inputs(sizes)
     by_head = "heads" in subject.layout
     own = (slice(None), slice(None), slice(sizes.head_dim)) if by_head else (-1,)
@@ -325,7 +323,7 @@ def is_causal(subject: Subject) -> bool:
         return False
     causal = replace(subject, causal=True)
     try:
-        tables = [dependence(causal, causal.first, training) for training in (False, True)]
+        tables = [dependence(causal, causal.fitted(), training) for training in (False, True)]
     except FAILURES:
         return False
     behaves = any(not one.triu(1).any() and one.tril(-1).any() for one in tables)
@@ -352,7 +350,7 @@ def with_mask(subject: Subject) -> Subject:
     for name, shape, meaning in product(names, SHAPES, [wished] if wished else MEANINGS):
         other = replace(subject, mask=(name, meaning, shape))
         with suppress(*FAILURES):
-            has_effect, leaks = effect_of_mask(other, subject.first)
+            has_effect, leaks = effect_of_mask(other, subject.fitted())
             if has_effect and not leaks:
                 return other
             if has_effect:
@@ -360,26 +358,21 @@ def with_mask(subject: Subject) -> Subject:
     return matters
 
 
-def drawn_mask(subject: Subject, sizes: Sizes) -> Tensor:
-    """Return (batch, queries, keys) booleans that hide some keys from all queries of a sequence."""
-    b, n, m = sizes_of(subject.inputs(sizes))
-    chance = torch.Generator().manual_seed(sizes.seed + 7)
-    visible = torch.rand(b if "batch" in subject.mask[2] else 1, 1, m, generator=chance) < 0.5
-    visible[..., 0] = visible[..., -1] = True
-    visible[..., 1:2] = False  # which the last token sees, also in causal attention
-    return visible.expand(b, n, m).clone()
-
-
 def effect_of_mask(subject: Subject, sizes: Sizes) -> tuple[bool, bool]:
     """Return True if a mask changes results, and True if keys that it hides still change them.
 
-    If queries are made from the same tokens, results of hidden tokens do not count.
+    It hides the same keys from all queries. If queries are made from the same tokens, results of
+    hidden tokens do not count.
     """
-    visible, inputs = drawn_mask(subject, sizes), subject.inputs(sizes)
+    inputs, chance = subject.inputs(sizes), torch.Generator().manual_seed(sizes.seed + 7)
+    b, n, m = sizes_of(inputs)
+    visible = torch.rand(b if "batch" in subject.mask[2] else 1, 1, m, generator=chance) < 0.5
+    visible[..., 0] = visible[..., -1] = True
+    visible[..., 1:2] = False  # which the last token sees, also in causal attention
+    visible = visible.expand(b, n, m).clone()
     changed = changed_at(inputs, keys_of(inputs), ~visible[:, 0])
     calls = Call(inputs), Call(inputs, visible), Call(changed, visible)
     plain, masked, after = subject.values(sizes, *calls)
     moves = (masked - after).abs().amax(-1) > NOTHING * scale_of(masked)
-    moves &= ~after.isnan().any(-1)
     leaks = moves & visible[:, 0] if keys_of(inputs) == ["x"] else moves
     return bool(masked.isfinite().all()) and moved(masked, plain), bool(leaks.any())
