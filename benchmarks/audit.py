@@ -62,11 +62,10 @@ class Case:
 
 def of_answers(right: bool) -> Iterator[Case]:
     """Yield the answers of this repository whose kind an audit knows."""
-    corpora = RIGHT if right else WRONG
     for one in answers():
         label = f"{one.exercise} {one.name}"
         known = one.exercise in CORE + PARTS and label not in OTHERS
-        if known and one.right == right and one.corpus in corpora:
+        if known and one.right == right and one.corpus in (RIGHT if right else WRONG):
             yield Case(one.corpus, label, one.text, one.exercise, lines=one.faults)
 
 

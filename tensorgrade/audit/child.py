@@ -23,7 +23,7 @@ from ..runner.names import parameters_of
 from ..runner.steps import parts_of
 from ..runner.syntax import is_text
 from ..runner.wire import pack, receive, send, unpack
-from .roles import CONSTRUCTOR, is_configuration, role_of
+from .conventions import CONSTRUCTOR, NO_VALUE, is_configuration, role_of
 
 warm_up = runner.warm_up  # the fork server calls this
 
@@ -66,16 +66,13 @@ class Bench:
         body = ast.parse(text).body
         sys.path.insert(0, str(Path(asked["package"] or self.filename).parent))
         import_packages(name, asked["package"])
-        definitions = [one for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
+        found = {one.name: one for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
         problems: list[dict] = []
         self.module = sys.modules.get(name, self.module)
-        if not all(hasattr(self.module, one.name) for one in definitions):
+        if not all(hasattr(self.module, one) for one in found):
             self.module, problems = load_module(name or "audited", text, self.filename)
-        told = {
-            "definitions": [described(one, text.split("\n"), self.module) for one in definitions],
-            "problems": [[one["names"], one["error"]] for one in problems],
-        }
-        return {"told": told}, {}
+        told = {n: described(one, text.split("\n"), self.module) for n, one in found.items()}
+        return {"told": {"definitions": told, "problems": problems}}, {}
 
     def run(self, asked: dict, tensors: dict[str, Tensor]) -> Reply:
         """Make a module, or take a function, and call it in order.
@@ -83,51 +80,53 @@ class Bench:
         The reply describes the module and each result, and has the tensors in them.
         """
         target: Any = getattr(self.module, asked["name"])
-        made, sent = {}, {}
+        told, sent = {}, {}
         if isinstance(target, type):
-            target = self.make(target, asked, under(tensors, "state."))
-            made, state = describe_module(target), target.state_dict()
-            sent = {f"state.{n}": v.clone() for n, v in state.items() if isinstance(v, Tensor)}
+            made = self.make(target, asked["values"], asked["seed"])
+            if asked["restored"]:  # by another module
+                stored, made = made.state_dict(), self.make(target, asked["values"], 17)
+                made.load_state_dict(stored)
+            target, told = made, describe_module(made)
+            sent = {f"weight.{n}": one.detach().clone() for n, one in made.named_parameters()}
         results: list[list[Any]] = []
-        calls = []
+        told["reached"] = []
         for number, call in enumerate(asked["calls"]):
-            earlier = {name: results[n][part] for name, (n, part) in call["earlier"].items()}
-            told, parts = called(target, call, under(tensors, f"{number}."), earlier)
+            others = call["plain"]
+            if call["after"] is not None:
+                caches = [one for one in results[call["after"]][1:] if one is not None]
+                if not caches:
+                    raise ValueError("it returns no cache")
+                others |= dict.fromkeys(call["caches"], caches[-1])
+            reached, parts = called(target, call, under(tensors, f"{number}."), others)
             results.append(parts)
-            calls.append(told)
+            told["reached"].append(reached)
             # Copies, because a later call may change them.
             found = {n: one for n, one in enumerate(parts) if isinstance(one, Tensor)}
             sent |= {f"{number}.{n}": one.detach().clone() for n, one in found.items()}
-        return {"told": made | {"calls": calls}}, sent
+        return {"told": told}, sent
 
-    def make(self, target: type, asked: dict, state: dict[str, Tensor]) -> nn.Module:
-        """Make a module, and draw its weights or take those of a state.
+    def make(self, target: type, values: dict[str, Any], seed: int) -> nn.Module:
+        """Make a module from values by role, and draw its weights.
 
         Every parameter is drawn, since zeros and ones would hide mistakes.
         """
-        torch.default_generator.manual_seed(asked["seed"])
-        made = target(**construction(target, asked["values"], self.given, self.module))
+        torch.default_generator.manual_seed(seed)
+        made = target(**construction(target, values, self.given, self.module))
         if not isinstance(made, nn.Module):
             raise TypeError("the class makes no nn.Module")
-        chance = torch.Generator().manual_seed(asked["seed"] + 3)
+        chance = torch.Generator().manual_seed(seed + 3)
         for value in filter(torch.is_floating_point, made.parameters()):
             drawn = torch.randn(value.shape, generator=chance)
             if value.dim() > 1:
                 value.data.copy_(drawn * 1.5 / max(value[0].numel(), 1) ** 0.5)
             else:
                 value.data.add_(0.3 * drawn)
-        if state:
-            made.load_state_dict(state)
         return made
 
 
 def under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors whose names start with a prefix, without it."""
     return {n.removeprefix(prefix): one for n, one in tensors.items() if n.startswith(prefix)}
-
-
-# Roles of which a parameter keeps its default; others get their values.
-KEPT_DEFAULTS = ("eps", "layer", "cache")
 
 
 class Configuration(dict):
@@ -155,8 +154,7 @@ def construction(
 ) -> dict[str, Any]:
     """Return arguments for a constructor, by the roles of its parameters.
 
-    values: by role. given: by name. module: where configurations are looked up. Raises KeyError
-    with the name of a parameter without a value.
+    values: by role. given: by name. module: where configurations are looked up. Raises ValueError.
     """
     arguments: dict[str, Any] = {}
     for one in named_parameters(target):
@@ -167,12 +165,10 @@ def construction(
             arguments[one.name] = configuration(one.annotation, values, known, module)
         elif one.name in given:
             arguments[one.name] = given[one.name]
-        elif needed and one.annotation in (bool, "bool"):
-            arguments[one.name] = True
-        elif role in values and (needed or not (role in KEPT_DEFAULTS or is_no_option)):
+        elif role in values and (needed or not is_no_option):
             arguments[one.name] = values[role]
         elif needed:
-            raise KeyError(one.name)
+            raise ValueError(f"making it needs `{one.name}`, {NO_VALUE}")
     return arguments
 
 
@@ -203,11 +199,11 @@ def named_parameters(function: Any) -> list[inspect.Parameter]:
 
 
 def called(
-    target: Any, call: dict, tensors: dict[str, Tensor], earlier: dict[str, Any]
-) -> tuple[tuple[list[str], list[str]], list[Any]]:
-    """Call a function or a module; return the description of the call, and the parts of its result.
+    target: Any, call: dict, tensors: dict[str, Tensor], others: dict[str, Any]
+) -> tuple[list[str], list[Any]]:
+    """Call a function or a module; return what gradients reach, and the parts of the result.
 
-    tensors, earlier: arguments by name; the second ones are parts of earlier results.
+    tensors, others: arguments by name.
     """
     passed = {name: one.detach().clone() for name, one in tensors.items()}
     leaves = {name: one for name, one in passed.items() if one.is_floating_point()}
@@ -218,9 +214,8 @@ def called(
         leaves |= {f"weight.{n}": one for n, one in target.named_parameters() if one.requires_grad}
     torch.default_generator.manual_seed(call["seed"])
     with torch.set_grad_enabled(call["gradients"]):
-        parts = [*parts_of(target(**passed, **earlier, **call["plain"]))]
-    kinds = ["" if p is None else "tensor" if isinstance(p, Tensor) else "object" for p in parts]
-    return (kinds, reached_by(parts, leaves)), parts
+        parts = [*parts_of(target(**passed, **others))]
+    return reached_by(parts, leaves), parts
 
 
 def reached_by(parts: list[Any], leaves: dict[str, Tensor]) -> list[str]:

@@ -10,9 +10,11 @@ from torch import Tensor
 
 from ..attempts.lab import There
 from ..course import CourseError
+from ..exchange.observation import CaughtError, Problem
 from ..runner.wire import BadMessage
 from ..sandbox.processes import Budget, Ended, ForkServer, TimedOut
 from .child import Bench
+from .conventions import Inputs
 
 SECONDS = 20.0  # by the clock, for one request
 MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
@@ -36,7 +38,7 @@ class Mistake:
 class CannotRun(Exception):
     """Something cannot be tried with this definition; the text says why.
 
-    line: the line of the file that raises an error for every input that was tried, 0 for none.
+    line: the line of the file that raises an error, 0 for none.
     """
 
     def __init__(self, said: str, line: int | None = None):
@@ -59,11 +61,13 @@ class Stopped(Exception):
 class File:
     """A file to audit, how it is imported, and what the caller knows about its code.
 
-    module: its dotted name, empty for a file that is in no package. package: the folder of its
-    topmost package, if it is in one. name: one definition, or empty for all. kind: such as
-    `causal_attention`. mask: the meaning of a mask. arguments: values by name.
+    place: its path as the caller wrote it. module: its dotted name, empty for a file that is in no
+    package. package: the folder of its topmost package, if it is in one. name: one definition, or
+    empty for all. kind: such as `causal_attention`. mask: the meaning of a mask. arguments: values
+    by name.
     """
 
+    place: str
     name: str
     filename: str
     text: str
@@ -92,7 +96,7 @@ def file_of(target: str, **known: Any) -> File:
     text = path.read_text(encoding="utf-8", errors="replace")
     package = str(folders[-1].resolve()) if folders else ""
     module = ".".join(names) if folders else ""
-    return File(name, str(path.resolve()), text, module, package, **known)
+    return File(place, name, str(path.resolve()), text, module, package, **known)
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -113,43 +117,41 @@ class Definition(msgspec.Struct, frozen=True):
     takes: dict[str, str]
 
 
-class Error(msgspec.Struct, frozen=True):
-    """An error of the audited code. line: its last line in the file, None if it passed none."""
-
-    type: str
-    text: str
-    line: int | None
-
-
 class Opened(msgspec.Struct, frozen=True):
-    """What the process says about a file: definitions, and the names and error of what failed."""
+    """What the process says about a file: definitions by name, and the statements that failed."""
 
-    definitions: list[Definition]
-    problems: list[tuple[list[str], Error]]
+    definitions: dict[str, Definition]
+    problems: list[Problem]
 
 
-# What it says about one call: `tensor`, `object` or nothing for each part of the result, and the
-# arguments, and weights as `weight.NAME`, with a gradient that is not 0.
-Called = tuple[list[str], list[str]]
+@dataclass(frozen=True)
+class Call:
+    """One call of a definition.
+
+    visible: (batch, queries, keys) of the mask that is passed in, if one is. seed: torch's. after:
+    the number of an earlier call whose cache is passed in. gradients: they are wanted.
+    """
+
+    inputs: Inputs
+    visible: Tensor | None = None
+    training: bool = False
+    seed: int = 0
+    after: int | None = None
+    gradients: bool = False
 
 
 class Made(msgspec.Struct, frozen=True):
     """What the process says about a module and its calls; of a function, only about the calls.
 
-    modules: the types of its parts by path. attributes: tensors that are no part of it. state: the
-    values of its parameters and buffers.
+    reached: for each call the arguments, and weights as `weight.NAME`, with a gradient that is not
+    0. modules: the types of its parts by path. attributes: tensors that are no part of it. weights:
+    its parameters by name.
     """
 
-    calls: list[Called]
-    parameters: dict[str, Any] = {}
+    reached: list[list[str]]
     modules: dict[str, str] = {}
     attributes: list[str] = []
-    state: dict[str, Any] = {}
-
-    @property
-    def weights(self) -> dict[str, Tensor]:
-        """Return the parameters by name."""
-        return {name: self.state[name] for name in self.parameters if name in self.state}
+    weights: dict[str, Any] = {}
 
 
 class Code:
@@ -179,7 +181,7 @@ class Code:
         try:
             told, sent = self.channel.ask(asked, tensors, SECONDS)
             if "error" in told:
-                error = msgspec.convert(told["error"], Error)
+                error = msgspec.convert(told["error"], CaughtError)
                 said = f"{error.type}: {error.text.strip().partition(chr(10))[0][:160]}"
                 raise Raised(f"line {error.line} raises {said}" if error.line else said, error.line)
             return msgspec.convert(told.get("told"), kind), sent

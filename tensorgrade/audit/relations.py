@@ -8,19 +8,19 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from .attention import EDITS, attention, layers_by_role, why_not_plain
-from .code import FAILURES, CannotRun, Made, Mistake, Raised
-from .parts import Formula, forms
-from .roles import Sizes
-from .subject import Call, Inputs, Subject, changed_at, dependence, moved, scale_of
-from .trials import drawn_mask, effect_of_mask
-
-DRAWS = (
-    Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2, tokens_of_context=7, seed=1),
-    Sizes(3, 6, 2, 4, kv_heads=1, tokens_of_context=4, seed=2, biases=True),
-    Sizes(1, 9, 6, 2, kv_heads=3, tokens_of_context=31, seed=3, biases=True),
-    Sizes(5, 102, 9, 18, kv_heads=3, tokens_of_context=104, seed=4),
+from .code import FAILURES, Call, CannotRun, Made, Mistake, Raised
+from .conventions import DRAWS, Inputs, Sizes, changed_at, moved, scale_of
+from .formulas import (
+    EDITS,
+    OTHER_ATTENTION,
+    OTHER_FORMULAS,
+    Formula,
+    attention,
+    layers_by_role,
+    mistaken,
 )
+from .subject import Subject, dependence, effect_of_mask
+
 KNOWN = {
     one.name: one
     for one in (
@@ -59,6 +59,25 @@ def result_of(subject: Subject, name: str) -> tuple[dict, Mistake | None]:
     return told | {"status": "holds", "why": ""}, None
 
 
+def why_not_plain(subject: Subject) -> str:
+    """Return why a definition does not claim to follow the formula of attention; "" if it does."""
+    if subject.tensors == "q, k":
+        return "it returns weights only"
+    own = subject.definition.name
+    if not OTHER_ATTENTION.search(own):
+        words = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one) for one in subject.definition.names)
+        own = next((one for one in words if OTHER_FORMULAS.search(one.lower())), "")
+    if own:
+        return f"its code has a formula of its own (`{own}`)"
+    if subject.made.weights or subject.tensors != "q, k, v":
+        layers = layers_by_role(subject.made)
+        complete = any(need <= layers.keys() for need in ({"qkv"}, {*"qkv"}, {"q", "kv"}))
+        if "" in layers or not complete:
+            what = f"`{layers[''][0][0]}`" if "" in layers else "queries, keys or values"
+            return f"no role was found for {what} among its weights"
+    return ""
+
+
 def shape(subject: Subject, sizes: Sizes) -> Mistake | None:
     """Check for one result for each token, in training and in evaluation."""
     inputs = subject.inputs(sizes)
@@ -95,27 +114,19 @@ def cache(subject: Subject, sizes: Sizes) -> Mistake | None:
     if not subject.has("cache") or subject.layout != "batch, tokens" or subject.tensors != "x":
         raise CannotRun("it takes no cache, or one that is not understood")
     x = subject.inputs(sizes)["x"]
-    _, (whole,) = subject.run(sizes, Call({"x": x}))
-    part = whole.cache
-    if part is None:
-        raise CannotRun("it returns no cache")
-
-    def piece(tokens: Tensor, after: int = 0) -> Call:
-        earlier = (after - 1, part) if after else None  # of the call of that number
-        return Call({"x": tokens}, earlier=earlier)
-
     # The last token after the text, after it again, and after a text of which only the first token
     # is the same.
     texts = x, changed_at({"x": x}, ["x"], (slice(None), slice(1, None)))["x"]
-    begun = [piece(one[:, :-1]) for one in texts]
-    last = [piece(x[:, -1:], after) for after in (1, 1, 2)]
+    begun = [Call({"x": one[:, :-1]}) for one in texts]
+    last = [Call({"x": x[:, -1:]}, after=number) for number in (0, 0, 1)]
     *_, one, again, other = subject.values(sizes, *begun, *last)
     pieces = enumerate(x.split([1, sizes.tokens - 2, 1], dim=1))
-    values = subject.values(sizes, *(piece(tokens, number) for number, tokens in pieces))
-    if moved(whole.value, torch.cat(values, 1)):
+    calls = [Call({"x": part}, after=number - 1 if number else None) for number, part in pieces]
+    (whole,), parts = subject.values(sizes, Call({"x": x})), subject.values(sizes, *calls)
+    if moved(whole, torch.cat(parts, 1)):
         plain = Mistake("If the tokens are passed in three pieces, the results differ.")
         return plain if moved(one, other) else KNOWN["causal_mask_from_first_key"]
-    keeps = moved(whole.value[:, -1:], one) or moved(one, again)
+    keeps = moved(whole[:, -1:], one) or moved(one, again)
     return KNOWN["keeps_state"] if keeps else None
 
 
@@ -138,17 +149,17 @@ def formula(subject: Subject, sizes: Sizes) -> Mistake | None:
     kind = subject.kind
     if not kind and (why := why_not_plain(subject)):
         raise CannotRun(why)
-    every = forms(kind.formula, kind.edits) if kind else forms(attention, EDITS)
-    right, run = [form for mistake, form in every if not mistake], run_of(subject, sizes)
-    if any(agrees(subject, form, run) for form in right):
+    right, edits = (kind.formula, kind.edits) if kind else (attention, EDITS)
+    run = run_of(subject, sizes)
+    if agrees(subject, right, run):
         return None
     runs = [run]
     with suppress(*FAILURES):
         runs += [run_of(subject, one) for one in map(subject.fitted, DRAWS[:3])]
-        for mistake, form in every:
-            if mistake and all(agrees(subject, form, one) for one in runs):
+        for mistake, form in mistaken(right, edits):
+            if all(agrees(subject, form, one) for one in runs):
                 return mistake
-        if any(agrees(subject, form, runs[1]) for form in right):
+        if agrees(subject, right, runs[1]):
             return KNOWN["special_case"]
     if not kind and run[0].shape not in [one.shape for one in results(subject, attention, run)]:
         raise CannotRun("its widths do not fit the formula")
@@ -159,8 +170,8 @@ def run_of(subject: Subject, sizes: Sizes) -> Run:
     """Run a definition. Parts are in training for every second seed, since it changes nothing."""
     inputs = subject.inputs(sizes)
     training = subject.kind is not None and sizes.seed % 2 == 0
-    made, (output,) = subject.run(sizes, Call(inputs, training=training))
-    return output.value, made, inputs, sizes
+    made, (value,) = subject.run(sizes, Call(inputs, training=training))
+    return value, made, inputs, sizes
 
 
 def results(subject: Subject, form: Formula, run: Run) -> Iterator[Tensor]:
@@ -191,7 +202,7 @@ def training(subject: Subject, sizes: Sizes) -> Mistake | None:
     """Check that dropout is active in training only, and that nothing else depends on the mode."""
     if not subject.definition.is_class:
         raise CannotRun("it is a function")
-    still = Call(subject.inputs(sizes), drawn_mask(subject, sizes) if subject.mask[1] else None)
+    still = Call(subject.inputs(sizes))
     live = replace(still, training=True)
     plain, trained, again, after = subject.values(sizes, still, live, replace(live, seed=50), still)
     if not plain.isfinite().all():
@@ -210,24 +221,20 @@ def training(subject: Subject, sizes: Sizes) -> Mistake | None:
 
 def gradients(subject: Subject, sizes: Sizes) -> Mistake | None:
     """Check that gradients reach the weights and the input."""
-    inputs = subject.inputs(sizes)
-    tensors = [
-        name for name, one in inputs.items() if torch.is_tensor(one) and one.is_floating_point()
-    ]
-    needed = [*filter(subject.has, tensors)]
-    if not needed:
-        raise CannotRun("it takes no tensor")
-    if sizes.tokens > 1:
-        layers = layers_by_role(subject.made)
-        needed += [f"weight.{every[0][0]}" for role, every in layers.items() if role]
+    inputs, kind = subject.inputs(sizes), subject.kind
+    if kind and "x" not in kind.takes:
+        raise CannotRun("it takes no tensor that its results depend on")
+    needed = [f"weight.{one[0][0]}" for role, one in layers_by_role(subject.made).items() if role]
+    roles = ["x"] if kind else subject.tensors.split(", ")
+    needed += [name for name, role in subject.call.items() if role in roles]
     for during in ("", " in evaluation"):
         try:
-            _, (output,) = subject.run(sizes, Call(inputs, training=not during, gradients=True))
+            made, _ = subject.run(sizes, Call(inputs, training=not during, gradients=True))
         except Raised as error:
             if not re.search("in-?place", str(error)):
                 raise
             return Mistake(f"Autograd refuses: {error}.", line=error.line)
-        if missing := [name for name in needed if name not in output.reached]:
+        if missing := [name for name in needed if name not in made.reached[0]]:
             if {*KNOWN["detached"].where.split()} & {*subject.definition.names}:
                 return KNOWN["detached"]
             name = missing[0].removeprefix("weight.")
@@ -240,10 +247,9 @@ def state_dict(subject: Subject, sizes: Sizes) -> Mistake | None:
     if not subject.definition.is_class:
         raise CannotRun("it is a function")
     call = Call(subject.inputs(sizes))
-    one, (before,) = subject.run(sizes, call)
-    later = replace(sizes, seed=sizes.seed + 17)
-    other, (after,) = subject.run(later, call, state=one.state)
-    if not moved(before.value, after.value):
+    _, (before,) = subject.run(sizes, call)
+    other, (after,) = subject.run(sizes, call, restored=True)
+    if not moved(before, after):
         return None
     found = KNOWN["not_registered"]
     plain = [f"self.{name}=" for name in other.attributes[:1]]

@@ -3,12 +3,10 @@
 The audited code is in a sandboxed child, or in this process if it is trusted.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,12 +16,11 @@ from ..course import CourseError, Limits
 from ..exchange.text import printable
 from ..project import find_project
 from ..sandbox.holes import must_hold
-from ..sandbox.processes import ForkServer, site_folders
+from ..sandbox.processes import ForkServer
 from .code import CannotRun, Code, Definition, File, Mistake, Opened, Raised, Stopped, file_of
-from .parts import kind_named
+from .formulas import kind_named
 from .relations import PARTS, RELATIONS, result_of
-from .subject import Subject, dependence
-from .trials import is_causal, subject_of, with_mask
+from .subject import Subject, dependence, is_causal, subject_of, with_mask
 
 LIMITS = Limits(memory_bytes=4 << 30, processor_seconds=300)
 MOST = 400  # characters of a line of the report
@@ -38,17 +35,13 @@ KNOWN_ERRORS = {
     r"'module' object is not callable": ("module_called", "A Python module is called like a function or class. Compare `nn.parameter`, a module, with `nn.Parameter`, a class."),
     r"object has no attribute '(\w+)'": ("attribute_never_set", "`{0}` is used, and nothing of that name is ever set."),
     r"local variable '(\w+)'|name '(\w+)' is not defined": ("used_before_assigned", "`{0}` is used before it has a value. Is it misspelled, or on a later line?"),
-    r"missing \d+ required positional argument|expected at least \d+ argument": ("argument_missing", "A call lacks an argument."),
     r"unexpected keyword argument '(\w+)'|takes .* positional arguments? but": ("argument_too_many", "A call gets an argument that it does not take."),
     r"shapes cannot be multiplied|size mismatch, got|expected .* to have shape|Expected size for first two dimensions|[Ee]xpected .*matri": ("product_of_other_shapes", "The rows of the first factor are not as long as the columns of the second one. Is a transpose missing, or was a layer made for another width?"),
     r"The size of tensor a|must match the existing size|broadcast": ("shapes_do_not_match", "Two tensors are put together whose axes do not match. Compare their shapes, axis by axis."),
-    r"is invalid for input of size": ("shape_of_another_size", "A new shape has room for another number of entries."),
     r"view size is not compatible": ("view_of_a_transposed_tensor", "`view` needs entries that lie in order. After a transpose, use `reshape`."),
     r"only supports bool|expected .*BoolTensor|mask.*bool": ("mask_not_boolean", "A mask of booleans is needed. Convert it with `.bool()`."),
-    r"Dimension out of range": ("axis_out_of_range", "A tensor has fewer axes than the number says."),
     r"'NoneType'|shapes: none\)": ("nothing_returned", "Something is None: a function without `return`, or an argument that was left out."),
     r"unsupported operand type|is not subscriptable|is not iterable|object is not callable|argument '\w+' .*must be|expected Tensor": ("value_of_another_type", "A value has another type than its use needs."),
-    r"no result has \d+ tokens": ("result_of_another_shape", "The result has another shape than one row of numbers for each token."),
 }  # fmt: skip
 
 
@@ -73,9 +66,7 @@ def sandbox(files: list[File]) -> ForkServer:
         private = private_paths(find_project().graders)
     except CourseError:  # there is no course here
         private = {}
-    installed = site_folders()
-    folders = [one.package or one.filename for one in files]
-    readable = [one for one in folders if not any(Path(one).is_relative_to(i) for i in installed)]
+    readable = [one.package or one.filename for one in files]
     server = ForkServer(LIMITS, readable=readable, program="audit.child")
     must_hold(server, private)
     return server
@@ -84,10 +75,10 @@ def sandbox(files: list[File]) -> ForkServer:
 def audit_of_file(file: File, server: ForkServer | None) -> dict:
     """Return the audits of one file's definitions. server: None runs the code in this process."""
     code, audits = Code(file, server), list[dict]()
-    found: dict[str, Any] = {"file": file.filename, "audits": audits, "problem": ""}
+    found: dict[str, Any] = {"file": file.place, "audits": audits, "problem": ""}
     try:
         opened = code.open()
-        wanted = dict.fromkeys(d.name for d in opened.definitions if is_candidate(d, file.text))
+        wanted = [name for name, one in opened.definitions.items() if is_candidate(one)]
         for name in [file.name] if file.name else wanted:
             if not code.channel:  # it stopped
                 code.open()
@@ -98,17 +89,17 @@ def audit_of_file(file: File, server: ForkServer | None) -> dict:
     ran = [one for one in audits if one["status"] != "not run"]
     if ran and not file.name:
         # Helper functions with a telling name are no reason to complain.
-        classes = [one.name for one in opened.definitions if one.is_class]
-        found["audits"] = [one for one in audits if one in ran or one["name"] in classes]
+        there = opened.definitions
+        found["audits"] = [one for one in audits if one in ran or there[one["name"]].is_class]
     return found
 
 
 def audit_of_definition(code: Code, file: Opened, name: str) -> dict:
     """Return the audit of one definition, or why it could not be run, in a form for JSON."""
-    one = {one.name: one for one in file.definitions}.get(name)  # the last of that name
+    one = file.definitions.get(name)
     told: dict[str, Any] = {"name": name, "line": one.line if one else 1}
-    failed = [error for names, error in file.problems if name in names]
-    imports = [error for _, error in file.problems if error.type in IMPORT_ERRORS]
+    failed = [one.error for one in file.problems if name in one.names]
+    imports = [one.error for one in file.problems if one.error.type in IMPORT_ERRORS]
     try:
         if failed:
             raise CannotRun(f"loading it raises {failed[0].type}: {failed[0].text}")
@@ -139,16 +130,14 @@ def audit_of_definition(code: Code, file: Opened, name: str) -> dict:
     return told
 
 
-def is_candidate(one: Definition, text: str) -> bool:
+def is_candidate(one: Definition) -> bool:
     """Return True if a definition may be attention or a part of it, by its name or its code."""
     if kind_named(one.name):
         return one.has_forward or not one.is_class
     if not one.is_class:
         return bool(ATTENTION_NAME.search(one.name)) and len(one.takes) >= 3
-    aliases = re.findall(r"scaled_dot_product_attention as (\w+)", text)
-    has_signs = any(SIGNS.search(name) or name in aliases for name in one.names)
     named = ATTENTION_NAME.search(one.name) or BLOCK_NAME.search(one.name)
-    return one.has_forward and (bool(named) or has_signs)
+    return one.has_forward and bool(named or any(map(SIGNS.search, one.names)))
 
 
 def understood(code: Code, one: Definition) -> Subject:
@@ -160,7 +149,7 @@ def understood(code: Code, one: Definition) -> Subject:
         return subject
     causal = "causal" in wished if wished else is_causal(subject)
     subject = with_mask(replace(subject, causal=causal))
-    others = dependence(subject, subject.first).fill_diagonal_(False)
+    others = dependence(subject, subject.fitted()).fill_diagonal_(False)
     if by_name and subject.tensors == "x" and not others.any():
         raise CannotRun("no result depends on another token, so this is no attention")
     return subject
@@ -171,7 +160,7 @@ def described(subject: Subject) -> str:
     if subject.kind:
         return subject.kind.name
     source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
-    words = ["causal"] * subject.causal + ["multi-head"] * (subject.first.heads > 1)
+    words = ["causal"] * subject.causal + ["multi-head"] * (subject.fitted().heads > 1)
     kind = " ".join([*words, source.get(subject.tensors, "attention on q, k, v")])
     mask = "; mask `{}`, {}, ({})".format(*subject.mask) if subject.mask[1] else ""
     return f"{kind}: input {subject.tensors} as ({subject.layout}, width){mask}"
@@ -216,7 +205,7 @@ def report(found: dict, brief: bool = False) -> str:
 
     brief: a definition that could not be run has one line, and a file without attention none.
     """
-    path = shown(found["file"])
+    path = found["file"]
     parts = [[*lines_of(one, path)] for one in found["audits"]]
     if brief:
         parts = [[": ".join(p[:2])] if "could not be run" in p[0] else p for p in parts]
@@ -235,12 +224,6 @@ def one_line(text: str) -> str:
     'a?[31mb?::error::c'
     """
     return printable(text.replace("\n", "\0").replace("\t", "\0"), MOST)
-
-
-def shown(path: str) -> str:
-    """Return a path relative to this folder if it is below it."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else relative
 
 
 def lines_of(audit: dict, path: str) -> Iterator[str]:
@@ -282,12 +265,11 @@ def causes(audit: dict, path: str, lead: str) -> Iterator[str]:
 
 def annotations(found: dict) -> Iterator[str]:
     """Yield commands with which a GitHub workflow marks lines."""
-    path = shown(found["file"])
     for audit in found["audits"]:
         failing = [one for one in audit.get("relations", ()) if one["status"] == "fails"]
         if failing:
             said = " ".join(dict.fromkeys(one["why"] for one in failing))
             title = f"{audit['name']}: {failing[0]['name']}".replace(",", " ").replace(":", " ")
             line = next((one["line"] for one in audit["mistakes"]), audit["line"])
-            told = f"::error file={path},line={line},title={title}::{said}"
+            told = f"::error file={found['file']},line={line},title={title}::{said}"
             yield one_line(told.replace("%", "%25"))

@@ -1,9 +1,11 @@
-"""A definition that is audited: how to make and call it, and what it returns."""
+"""A definition that is audited: how to make and call it, found out by its names and by trial."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -11,73 +13,35 @@ import torch
 from torch import Tensor
 
 from .child import under
-from .code import Called, CannotRun, Code, Definition, Made
-from .parts import Kind
-from .roles import CONSTRUCTOR, Sizes, is_configuration, role_of
+from .code import FAILURES, Call, CannotRun, Code, Definition, Made, Raised
+from .conventions import (
+    CALL,
+    CONSTRUCTOR,
+    DRAWS,
+    LAYOUTS,
+    MEANINGS,
+    NO_VALUE,
+    NOTHING,
+    SHAPES,
+    Inputs,
+    Sizes,
+    angles,
+    changed_at,
+    is_configuration,
+    keys_of,
+    moved,
+    role_of,
+    scale_of,
+    sizes_of,
+)
+from .formulas import Kind
 
-NOTHING = 3e-5  # a smaller change, relative to the output, is rounding
-FIRST = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2)
-HELP = "--arguments FILE can give one"
-Inputs = dict[str, Any]  # by role, each (batch, tokens, width) for attention
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of a definition.
-
-    visible: (batch, queries, keys) of the mask that is passed in, if one is. seed: torch's.
-    earlier: the numbers of an earlier call and of the part of its result that is passed as a cache.
-    gradients: they are wanted.
-    """
-
-    inputs: Inputs
-    visible: Tensor | None = None
-    training: bool = False
-    seed: int = 0
-    earlier: tuple[int, int] | None = None
-    gradients: bool = False
-
-
-@dataclass(frozen=True)
-class Output:
-    """The result of a call as (batch, tokens, width).
-
-    cache: the place of what else came back, if anything. reached: the roles of inputs, and weights
-    as `weight.NAME`, that gradients reach.
-    """
-
-    value: Tensor
-    cache: int | None
-    reached: list[str]
-
-
-# By layout: its dimensions, and how to get from (batch, tokens, width) to it and back.
-LAYOUTS: dict[str, tuple[int, Callable[[Tensor, int], Tensor], Callable[[Tensor], Tensor]]] = {
-    "batch, tokens": (3, lambda x, d: x, lambda x: x),
-    "tokens, batch": (3, lambda x, d: x.transpose(0, 1), lambda x: x.transpose(0, 1)),
-    "tokens": (2, lambda x, d: x[0], lambda x: x[None]),
-    "batch, heads, tokens": (
-        4,
-        lambda x, d: x.unflatten(-1, (-1, d)).transpose(1, 2),
-        lambda x: x.transpose(1, 2).flatten(2),
-    ),
-    "batch, tokens, heads": (4, lambda x, d: x.unflatten(-1, (-1, d)), lambda x: x.flatten(2)),
-}
-# By the meaning of a mask: how to get it from booleans that are True for visible keys.
-MEANINGS: dict[str, Callable[[Tensor], Tensor]] = {
-    "true-hides": lambda shown: ~shown,
-    "true-shows": lambda shown: shown,
-    "additive": lambda shown: torch.zeros(shown.shape).masked_fill(~shown, -torch.inf),
-    "one-shows": lambda shown: shown.float(),
-    "one-hides": lambda shown: (~shown).float(),
-}
-# By the shape of a mask: how to get it from (batch, queries, keys).
-SHAPES: dict[str, Callable[[Tensor], Tensor]] = {
-    "queries, keys": lambda mask: mask[0],
-    "batch, queries, keys": lambda mask: mask,
-    "batch, 1, queries, keys": lambda mask: mask[:, None],
-    "batch, keys": lambda mask: mask[:, 0],
-}
+# Layouts of functions, the most common first.
+FUNCTIONS = ("batch, heads, tokens", "batch, tokens, heads", "batch, tokens", "tokens")
+CAUSAL_NAME = re.compile(r"(?<!non)(?<!non_)causal|autoregress|masked_?(self|multi|att)", re.I)
+DECODER_NAME = re.compile(r"decoder|gpt", re.I)
+TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
+TENSORS = ("x", "q", "k", "v", "context")
 
 
 @dataclass(frozen=True)
@@ -113,26 +77,23 @@ class Subject:
         """Return True if a parameter of the constructor has this role."""
         return role in [role_of(name, CONSTRUCTOR) for name in self.definition.makes]
 
-    def fitted(self, sizes: Sizes) -> Sizes:
-        """Return sizes that this definition can have: one head if it knows no heads, and so on."""
+    def fitted(self, sizes: Sizes = DRAWS[0]) -> Sizes:
+        """Return sizes that this definition can have: one head if it knows no heads, and so on.
+
+        sizes: those of trials by default.
+        """
         by_head, makes = "heads" in self.layout, self.definition.makes
         equal = self.equal or (by_head and self.definition.is_class)
         sizes = replace(sizes, equal=equal, batch=1 if self.layout == "tokens" else sizes.batch)
         configured = self.constructor_has("heads") or any(map(is_configuration, makes))
         if by_head or configured or self.has("heads"):
             return sizes
-        wide = sizes.width if self.definition.is_class or self.kind else sizes.head_dim
-        return replace(sizes, heads=1, head_dim=wide, kv_heads=1)
-
-    @property
-    def first(self) -> Sizes:
-        """Return the sizes of trials."""
-        return self.fitted(FIRST)
+        return replace(sizes, heads=1, head_dim=sizes.width, kv_heads=1)
 
     @cached_property
     def made(self) -> Made:
         """Return a module with drawn weights, at the sizes of trials."""
-        return self.run(self.first)[0]
+        return self.run(self.fitted())[0]
 
     def inputs(self, sizes: Sizes) -> Inputs:
         """Return drawn inputs."""
@@ -148,136 +109,78 @@ class Subject:
         names = self.tensors.split(", ")
         return {name: torch.randn(sizes.batch, *shapes[name], generator=chance) for name in names}
 
-    def run(
-        self, sizes: Sizes, *calls: Call, state: dict[str, Tensor] | None = None
-    ) -> tuple[Made, list[Output]]:
-        """Make a module, or take a function, and call it in order.
+    def run(self, sizes: Sizes, *calls: Call, restored: bool = False) -> tuple[Made, list[Tensor]]:
+        """Make a module, or take a function, and call it in order. Raises CannotRun or Stopped.
 
-        state: the weights of the module, drawn if there are none. Raises CannotRun or Stopped.
+        The results are (batch, tokens, width). restored: another module gets its state, and is
+        called.
         """
         # Tokens of a context are not later ones.
         values = sizes.values | {"causal": self.tensors != "x, context"}
         if self.kind:  # the name of an axis is also one of a width
             values["width"] = self.inputs(sizes).get("dim", sizes.width)
         asked: dict[str, Any] = {"do": "run", "name": self.definition.name, "calls": []}
-        asked |= {"values": values, "seed": sizes.seed}
-        tensors = {f"state.{name}": one for name, one in (state or {}).items()}
+        asked |= {"values": values, "seed": sizes.seed, "restored": restored}
+        tensors: dict[str, Tensor] = {}
         for number, call in enumerate(calls):
             passed = self.arguments(call, sizes)
             drawn = {name: one for name, one in passed.items() if isinstance(one, Tensor)}
             tensors |= {f"{number}.{name}": one for name, one in drawn.items()}
-            how = {name: getattr(call, name) for name in ("training", "seed", "gradients")}
+            how = {n: getattr(call, n) for n in ("training", "seed", "gradients", "after")}
             how["plain"] = {name: one for name, one in passed.items() if name not in drawn}
-            caches = [n for n, role in self.call.items() if role == "cache" and call.earlier]
-            asked["calls"].append(how | {"earlier": dict.fromkeys(caches, call.earlier)})
+            how["caches"] = [name for name, role in self.call.items() if role == "cache"]
+            asked["calls"].append(how)
         made, sent = self.code.ask(Made, asked, tensors)
-        made = msgspec.structs.replace(made, state=under(sent, "state."))
-        results = enumerate(zip(calls, made.calls, strict=True))
-        return made, [self.output(*both, under(sent, f"{n}.")) for n, both in results]
+        made = msgspec.structs.replace(made, weights=under(sent, "weight."))
+        results = [self.result(one, under(sent, f"{n}.")) for n, one in enumerate(calls)]
+        return made, results
 
     def values(self, sizes: Sizes, *calls: Call) -> list[Tensor]:
         """Return the results of calls of one module or function; of one call by default."""
-        _, outputs = self.run(sizes, *(calls or [Call(self.inputs(sizes))]))
-        return [one.value for one in outputs]
+        return self.run(sizes, *(calls or [Call(self.inputs(sizes))]))[1]
 
     def arguments(self, call: Call, sizes: Sizes) -> dict[str, Any]:
         """Return the arguments of a call by name, without an earlier cache. Raises CannotRun."""
-        to, (b, n, m) = LAYOUTS[self.layout][1], sizes_of(call.inputs)
+        to, (b, n, m), takes = LAYOUTS[self.layout][1], sizes_of(call.inputs), self.definition.takes
         known, (mask, meaning, shape) = {**self.code.file.arguments}, self.mask
-        if meaning and (call.visible is not None or not self.definition.takes[mask]):
+        if meaning and (call.visible is not None or not takes[mask]):
             every = torch.ones(b, n, m, dtype=torch.bool)
             shown = every if call.visible is None else call.visible
             known[mask] = MEANINGS[meaning](SHAPES[shape](shown))
-        values: dict[str, Any] = {"heads": sizes.heads, "training": call.training}
-        values |= {"causal": self.causal, "cache_wanted": True}
-        values |= {name: to(one, sizes.head_dim) for name, one in call.inputs.items()}
-        needed = {"start": 0, "block": 2, "dropout": sizes.dropout, "positions": torch.arange(n)}
-        needed |= {"mask": None, "cache": None}
-        for name, default in self.definition.takes.items():
+        passed: dict[str, Any] = {"heads": sizes.heads, "training": call.training}
+        passed |= {"causal": self.causal, "cache_wanted": True}
+        passed |= {name: to(one, sizes.head_dim) for name, one in call.inputs.items()}
+        if not self.definition.is_class:
+            passed["dropout"] = sizes.dropout
+        for name, default in takes.items():
             role = self.call.get(name, "")
-            if name in known or (role == "cache" and call.earlier):
+            if name in known or (role == "cache" and call.after is not None):
                 continue
-            if role in values:
-                known[name] = values[role]
-            elif role == "dropout" and not self.definition.is_class and default != "None":
-                known[name] = sizes.dropout
-            elif default and name != "position_embeddings":  # Llama needs it despite its default
-                continue
-            elif role == "angles":
-                known[name] = angles(name, n, 2 * (sizes.head_dim // 2))
-            elif role in needed:
+            if role in passed and (role, default) != ("dropout", "None"):  # a module that drops
+                known[name] = passed[role]
+            elif not default or name == "position_embeddings":  # Llama needs it despite its default
+                needed = {"start": 0, "block": 2, "dropout": 0.0, "positions": torch.arange(n)}
+                needed |= {"mask": None, "cache": None}
+                needed |= {"angles": angles(name, n, 2 * (sizes.head_dim // 2))}
+                if role not in needed:
+                    raise CannotRun(f"the call needs `{name}`, {NO_VALUE}")
                 known[name] = needed[role]
-            else:
-                raise CannotRun(f"the call needs `{name}`, for which there is no value; {HELP}")
-        return {name: one for name, one in known.items() if name in self.definition.takes}
+        return {name: one for name, one in known.items() if name in takes}
 
-    def output(self, call: Call, told: Called, sent: dict[str, Tensor]) -> Output:
-        """Return the result of a call. Raises CannotRun.
-
-        told, sent: what the process says about the call, and the parts of the result by place.
-        """
-        parts, reached = told
-        reached = [self.call.get(name, name) for name in reached]
-        tensors = {n: sent[f"{n}"] for n, kind in enumerate(parts) if kind == "tensor"}
+    def result(self, call: Call, sent: dict[str, Tensor]) -> Tensor:
+        """Return the result of a call among the tensors that it returns. Raises CannotRun."""
+        every = [sent[place] for place in sorted(sent, key=int)]
         if self.kind:
-            if [*tensors] != [0]:
+            if [*sent] != ["0"]:
                 raise CannotRun("it returns no single tensor")
-            return Output(tensors[0], None, reached)
-        b, n, m = sizes_of(call.inputs)
+            return every[0]
+        b, n, _ = sizes_of(call.inputs)
         dimensions, _, back = LAYOUTS[self.layout]
-        fits = [
-            place
-            for place, one in tensors.items()
-            if one.dim() == dimensions and one.is_floating_point() and back(one).shape[:2] == (b, n)
-        ]
-        if not fits:
-            shapes = ", ".join(str(tuple(one.shape)) for one in tensors.values())
-            raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
-        weights = [place for place, one in tensors.items() if one.shape[-2:] == (n, m)]
-        others = {n for n, kind in enumerate(parts) if kind} - {fits[0], *weights}
-        return Output(back(tensors[fits[0]]), min(others, default=None), reached)
-
-
-def angles(name: str, n: int, d: int) -> Tensor:
-    """Return cosines, sines or both, by the name of their parameter, which turn nothing."""
-    if re.search("cis|complex", name):
-        return torch.ones(n, d // 2, dtype=torch.complex64)
-    cos, sin = torch.ones(1, n, d), torch.zeros(1, n, d)
-    return sin if "sin" in name else cos if "cos" in name else torch.stack((cos, sin))
-
-
-def sizes_of(inputs: Inputs) -> tuple[int, int, int]:
-    """Return the sizes of the batch, and the numbers of queries and of keys."""
-    first: Tensor = inputs["x"] if "x" in inputs else inputs["q"]
-    other: Tensor = inputs[keys_of(inputs)[0]]
-    return first.shape[0], first.shape[1], other.shape[1]
-
-
-def keys_of(inputs: Inputs) -> list[str]:
-    """Return the roles of the inputs that keys and values are made from."""
-    if "context" in inputs:
-        return ["context"]
-    return [name for name in inputs if name in "kv"] or ["x"]
-
-
-def moved(before: Tensor, after: Tensor) -> bool:
-    """Return True if two results differ by more than rounding."""
-    near = (before - after).abs() <= NOTHING * scale_of(before)
-    return not bool((near | (before == after) | before.isnan() & after.isnan()).all())
-
-
-def scale_of(value: Tensor) -> float:
-    """Return the size of a tensor's entries, to compare differences with."""
-    finite = value[value.isfinite()]
-    return max(float(finite.abs().mean()), 1e-3) if finite.numel() else 1e-3
-
-
-def changed_at(inputs: Inputs, names: list[str], place: Any) -> Inputs:
-    """Return a copy of inputs with other numbers at a place of those with these names."""
-    changed = {name: value.clone() for name, value in inputs.items()}
-    for name in names:
-        changed[name][place] = 1 - inputs[name][place]  # a norm would hide an added constant
-    return changed
+        for one in filter(torch.is_floating_point, every):
+            if one.dim() == dimensions and back(one).shape[:2] == (b, n):
+                return back(one)
+        shapes = ", ".join(str(tuple(one.shape)) for one in every)
+        raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
 
 
 def dependence(subject: Subject, sizes: Sizes, training: bool = False) -> Tensor:
@@ -296,3 +199,180 @@ def dependence(subject: Subject, sizes: Sizes, training: bool = False) -> Tensor
         difference = (before - one).abs().amax(dim=(0, 2))
         table[:, place] = ~(difference <= NOTHING * scale_of(before))
     return table
+
+
+def subject_of(code: Code, definition: Definition, kind: Kind | None) -> Subject:
+    """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun.
+
+    Code can run in several layouts. The one in which only tokens of one sequence, and of one head
+    of a function, are mixed is taken, and otherwise the first that runs. A context that may be left
+    out, and has to be or has no effect, is left out.
+    """
+    subject = Subject(code, definition, kind, call_roles(definition, kind, code.file.arguments))
+    if not kind and not definition.is_class and not subject.has("k"):
+        raise CannotRun(
+            "a function is audited if it takes queries, keys and values; this one takes "
+            + (", ".join(subject.call) or "nothing")
+        )
+    tried: list[Exception] = []
+    ran: list[Subject] = []
+    for plan in plans(subject):
+        try:
+            plan = that_runs(plan)
+            ran.append(plan)
+            unused = plan.tensors == "x, context" and not dependence(plan, plan.fitted()).any()
+            # Of one sequence, no other one can be seen.
+            mixes = plan.layout == "tokens" and ran[1:]
+            if kind or not (unused or mixes or mixes_others(plan)):
+                return plan
+        except FAILURES as error:
+            tried.append(error)
+    if not ran:
+        raise why_not_run(tried)
+    return ran[0]
+
+
+def call_roles(definition: Definition, kind: Kind | None, given: Collection[str]) -> dict[str, str]:
+    """Return the role of each parameter of a call that is not given, by its name and place."""
+    roles = {name: role_of(name, CALL) for name in definition.takes if name not in given}
+    required = [name for name in roles if not definition.takes[name]]
+    if kind:
+        inputs = ("x",) if definition.is_class else kind.takes
+        return roles | dict(zip(required, inputs, strict=False))
+    taken: set[str] = set()
+    for name, role in roles.items():
+        if role in taken and role in (*TENSORS, "cache"):
+            roles[name] = role = "context" if role == "x" and "context" not in taken else ""
+        taken.add(role)
+    first = [roles[name] for name in required[:3]]
+    if not definition.is_class and first in ([""] * 3, ["x", "context", ""]):
+        roles |= dict(zip(required, "qkv", strict=False))
+    elif required and not any(roles[name] in TENSORS for name in required):
+        roles[required[0]] = "x"
+    found = {*roles.values()}
+    others: dict[str, str] = {}
+    if "k" in found and "q" not in found and "x" in found:
+        others = {"x": "q"}
+    elif "q" in found and "k" not in found:
+        others = {"q": "x"} | ({"v": "context"} if "context" not in found else {})
+    return {name: others.get(role, role) for name, role in roles.items()}
+
+
+def plans(subject: Subject) -> Iterator[Subject]:
+    """Yield copies of a subject with settings to make and call it, the most common first."""
+    if subject.kind:
+        yield replace(subject, equal=True)
+        return
+    layouts = [*LAYOUTS] if subject.definition.is_class else [*FUNCTIONS]
+    if subject.has("heads"):
+        layouts = ["batch, tokens"]
+    elif subject.has("block"):
+        layouts = ["tokens", *layouts]
+    takes = subject.definition.takes
+    optional = [n for n, role in subject.call.items() if role == "context" and takes[n]]
+    alone = replace(subject, call=subject.call | dict.fromkeys(optional, ""))
+    for one in (subject, alone) if optional else (subject,):
+        for equal, layout in product((False, True), layouts):
+            yield replace(one, equal=equal, layout=layout)
+
+
+def why_not_run(tried: list[Exception]) -> CannotRun:
+    """Return the error to raise for a definition if every call that was tried fails.
+
+    Of several errors, the one on the last line counts: a call with wrong inputs fails earlier.
+    """
+    errors = [error for error in tried if isinstance(error, Raised)]
+    if not errors:
+        return CannotRun(str(tried[0]))
+    last = max(errors, key=lambda error: error.line)
+    line = last.line if all(error.line for error in errors) else 0
+    return CannotRun(f"no combination of arguments and layouts runs: {last}", line)
+
+
+def that_runs(subject: Subject) -> Subject:
+    """Return the subject after a call of it, with the convention of a mask if it needs one."""
+    try:
+        subject.values(subject.fitted())
+        return subject
+    except FAILURES:
+        masked = with_mask(subject)
+        if masked.mask[1]:
+            return masked
+        raise
+
+
+def mixes_others(subject: Subject) -> bool:
+    """Return True if another batch entry, or another head of a function, changes a result."""
+    sizes = subject.fitted()
+    inputs = subject.inputs(sizes)
+    by_head = "heads" in subject.layout
+    own = (slice(None), slice(None), slice(sizes.head_dim)) if by_head else (-1,)
+    changed = Call(changed_at(inputs, [*inputs], own))
+    before, after = subject.values(sizes, Call(inputs), changed)
+    rest = (..., slice(sizes.head_dim, None)) if by_head else slice(-1)
+    return moved(before[rest], after[rest])
+
+
+def is_causal(subject: Subject) -> bool:
+    """Return True if the name, the code or the results show that a definition should be causal.
+
+    It must run when it is called like a causal one.
+    """
+    name, code = subject.definition.name, "\n".join(line for _, line in subject.definition.lines)
+    if subject.tensors == "x, context":
+        return False
+    causal = replace(subject, causal=True)
+    try:
+        tables = [dependence(causal, causal.fitted(), training) for training in (False, True)]
+    except FAILURES:
+        return False
+    behaves = any(not one.triu(1).any() and one.tril(-1).any() for one in tables)
+    has_mask, is_class = subject.has("mask"), subject.definition.is_class
+    if subject.has("causal") or subject.constructor_has("causal"):
+        # Next to a mask, `is_causal` can be a hint on that mask, which means nothing alone.
+        by_others = subject.has("causal") or any(map(is_configuration, subject.definition.makes))
+        return behaves or not (by_others and has_mask and is_class)
+    # A mask of the caller's may make it causal.
+    shown = not has_mask and (DECODER_NAME.search(name) or TRIANGLE.search(code))
+    needs_mask = subject.tensors == "q, k, v" and is_class
+    return bool(CAUSAL_NAME.search(name) or shown) or (behaves and not needs_mask)
+
+
+def with_mask(subject: Subject) -> Subject:
+    """Return the subject with the parameter of a mask and its convention, found by trial.
+
+    The meaning stays "" if none fits, unless the caller gives it. The parameter stays "" if a mask
+    has no effect either.
+    """
+    matters = subject
+    names = [name for name, role in subject.call.items() if role == "mask" and not subject.mask[1]]
+    wished = subject.code.file.mask
+    for name, shape, meaning in product(names, SHAPES, [wished] if wished else MEANINGS):
+        other = replace(subject, mask=(name, meaning, shape))
+        with suppress(*FAILURES):
+            has_effect, leaks = effect_of_mask(other, subject.fitted())
+            if has_effect and not leaks:
+                return other
+            if has_effect:
+                matters = other if wished else replace(subject, mask=(name, "", ""))
+    return matters
+
+
+def effect_of_mask(subject: Subject, sizes: Sizes) -> tuple[bool, bool]:
+    """Return True if a mask changes results, and True if keys that it hides still change them.
+
+    It hides the same keys from all queries. If queries are made from the same tokens, results of
+    hidden tokens do not count.
+    """
+    inputs, chance = subject.inputs(sizes), torch.Generator().manual_seed(sizes.seed + 7)
+    b, n, m = sizes_of(inputs)
+    visible = torch.rand(b if "batch" in subject.mask[2] else 1, 1, m, generator=chance) < 0.5
+    visible[..., 0] = visible[..., -1] = True
+    visible[..., 1:2] = False  # which the last token sees, also in causal attention
+    visible = visible.expand(b, n, m).clone()
+    changed = changed_at(inputs, keys_of(inputs), ~visible[:, 0])
+    calls = Call(inputs), Call(inputs, visible), Call(changed, visible)
+    plain, masked, after = subject.values(sizes, *calls)
+    moves = (masked - after).abs().amax(-1) > NOTHING * scale_of(masked)
+    leaks = moves & visible[:, 0] if keys_of(inputs) == ["x"] else moves
+    return bool(masked.isfinite().all()) and moved(masked, plain), bool(leaks.any())

@@ -48,23 +48,6 @@ class CausalSelfAttention(nn.Module):
         return self.resid_dropout(self.c_proj(y))
 
 
-class FlashCausalSelfAttention(nn.Module):
-    """The same with torch's fused attention."""
-
-    def __init__(self, n_embd: int, n_head: int, dropout: float = 0.0, bias: bool = False):
-        super().__init__()
-        self.qkv = nn.Linear(n_embd, 3 * n_embd, bias=bias)
-        self.proj = nn.Linear(n_embd, n_embd, bias=bias)
-        self.n_head, self.dropout = n_head, dropout
-
-    def forward(self, x: Tensor) -> Tensor:
-        B, T, C = x.shape
-        q, k, v = (t.view(B, T, self.n_head, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
-        p = self.dropout if self.training else 0.0
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=p)
-        return self.proj(y.transpose(1, 2).reshape(B, T, C))
-
-
 class Head(nn.Module):
     """One head of a tutorial."""
 
@@ -165,25 +148,6 @@ class FusedByHeadAttention(nn.Module):
         q, k, v = (t.transpose(1, 2) for t in fused.chunk(3, dim=-1))
         out = F.scaled_dot_product_attention(q, k, v)
         return self.dense(out.transpose(1, 2).reshape(b, n, d))
-
-
-class InnerWidthAttention(nn.Module):
-    """Heads whose widths together are not the model's width."""
-
-    def __init__(self, dim, heads=8, dim_head=64, dropout=0.0):
-        super().__init__()
-        inner = dim_head * heads
-        self.heads, self.scale = heads, dim_head**-0.5
-        self.to_qkv = nn.Linear(dim, inner * 3, bias=False)
-        self.to_out = nn.Sequential(nn.Linear(inner, dim), nn.Dropout(dropout))
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x):
-        q, k, v = (
-            t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.to_qkv(x).chunk(3, -1)
-        )
-        attn = self.dropout((torch.einsum("bhid,bhjd->bhij", q, k) * self.scale).softmax(-1))
-        return self.to_out(torch.einsum("bhij,bhjd->bihd", attn, v).flatten(2))
 
 
 class CrossAttention(nn.Module):
@@ -327,58 +291,6 @@ class PaddedAttention(nn.Module):
         return self.attn(x, x, x, key_padding_mask=key_padding_mask, need_weights=False)[0]
 
 
-class MatrixAttention(nn.Module):
-    """Bare matrices instead of linear layers."""
-
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.W_q = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_k = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_v = nn.Parameter(torch.rand(d_in, d_out))
-
-    def forward(self, x):
-        q, k, v = x @ self.W_q, x @ self.W_k, x @ self.W_v
-        return torch.softmax(q @ k.mT / math.sqrt(k.shape[-1]), dim=-1) @ v
-
-
-class MultiQueryAttention(nn.Module):
-    """One head of keys and values for all heads of queries."""
-
-    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0):
-        super().__init__()
-        self.n_heads, self.d_head = n_heads, d_model // n_heads
-        self.q_proj = nn.Linear(d_model, d_model)
-        self.kv_proj = nn.Linear(d_model, 2 * self.d_head)
-        self.out_proj = nn.Linear(d_model, d_model)
-        self.dropout = dropout
-
-    def forward(self, x):
-        b, n, d = x.shape
-        q = self.q_proj(x).view(b, n, self.n_heads, self.d_head).transpose(1, 2)
-        k, v = (t[:, None] for t in self.kv_proj(x).chunk(2, dim=-1))
-        p = self.dropout if self.training else 0.0
-        weights = F.dropout(torch.softmax(q @ k.mT / self.d_head**0.5, -1), p)
-        return self.out_proj((weights @ v).transpose(1, 2).reshape(b, n, d))
-
-
-class EncoderLayer(nn.Module):
-    """A layer with attention, a feed-forward network and norms behind them."""
-
-    def __init__(self, d_model, nhead, dim_feedforward=64, dropout=0.1):
-        super().__init__()
-        self.self_attn = nn.MultiheadAttention(d_model, nhead, dropout, batch_first=True)
-        self.linear1, self.linear2 = (
-            nn.Linear(d_model, dim_feedforward),
-            nn.Linear(dim_feedforward, d_model),
-        )
-        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x):
-        x = self.norm1(x + self.dropout(self.self_attn(x, x, x, need_weights=False)[0]))
-        return self.norm2(x + self.dropout(self.linear2(torch.relu(self.linear1(x)))))
-
-
 def attention(query, key, value, mask=None, dropout=None):
     """The annotated function, with the weights."""
     d_k = query.size(-1)
@@ -433,15 +345,6 @@ def attention_with_dropout(query, key, value, dropout_p=0.0, training=True):
     """A function with dropout."""
     weights = torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, dim=-1)
     return F.dropout(weights, dropout_p, training) @ value
-
-
-def attention_with_lengths(queries, keys, values, valid_lens=None):
-    """A function that hides keys behind the end of a sequence."""
-    scores = torch.bmm(queries, keys.transpose(1, 2)) / math.sqrt(queries.shape[-1])
-    if valid_lens is not None:
-        hidden = torch.arange(scores.shape[-1]) >= valid_lens[:, None, None]
-        scores = scores.masked_fill(hidden, -1e6)
-    return torch.bmm(nn.functional.softmax(scores, dim=-1), values)
 
 
 class SpatialGatingBlock(nn.Module):

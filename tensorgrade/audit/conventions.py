@@ -1,8 +1,16 @@
-"""Roles of parameters of constructors, calls and configurations, inferred from their names."""
+"""The conventions of attention code: what names mean, and the forms of inputs and of masks."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import torch
+from torch import Tensor
+
+NO_VALUE = "for which there is no value; --arguments FILE can give one"
+NOTHING = 3e-5  # a smaller change, relative to the output, is rounding
+Inputs = dict[str, Any]  # by role, each (batch, tokens, width) for attention
 
 # The first pattern that matches a whole name decides. Names are compared in lower case.
 CONSTRUCTOR = {
@@ -47,8 +55,35 @@ CALL = {
 }
 CONFIGURATION = r"(\w*_)?(config|cfg|conf|args|params|hparams|hp|settings|options|opts)|c"
 # Values of a constructor that are the same at all sizes, by role.
-FIXED = {"batch_first": True, "causal": True, "cache": None, "eps": 1e-5, "layer": 0}
+FIXED = {"batch_first": True, "cache": None, "eps": 1e-5, "layer": 0}
 FIXED |= {"layers": 2, "vocabulary": 11, "expansion": 2}
+# By layout: its dimensions, and how to get from (batch, tokens, width) to it and back.
+LAYOUTS: dict[str, tuple[int, Callable[[Tensor, int], Tensor], Callable[[Tensor], Tensor]]] = {
+    "batch, tokens": (3, lambda x, d: x, lambda x: x),
+    "tokens, batch": (3, lambda x, d: x.transpose(0, 1), lambda x: x.transpose(0, 1)),
+    "tokens": (2, lambda x, d: x[0], lambda x: x[None]),
+    "batch, heads, tokens": (
+        4,
+        lambda x, d: x.unflatten(-1, (-1, d)).transpose(1, 2),
+        lambda x: x.transpose(1, 2).flatten(2),
+    ),
+    "batch, tokens, heads": (4, lambda x, d: x.unflatten(-1, (-1, d)), lambda x: x.flatten(2)),
+}
+# By the meaning of a mask: how to get it from booleans that are True for visible keys.
+MEANINGS: dict[str, Callable[[Tensor], Tensor]] = {
+    "true-hides": lambda shown: ~shown,
+    "true-shows": lambda shown: shown,
+    "additive": lambda shown: torch.zeros(shown.shape).masked_fill(~shown, -torch.inf),
+    "one-shows": lambda shown: shown.float(),
+    "one-hides": lambda shown: (~shown).float(),
+}
+# By the shape of a mask: how to get it from (batch, queries, keys).
+SHAPES: dict[str, Callable[[Tensor], Tensor]] = {
+    "queries, keys": lambda mask: mask[0],
+    "batch, queries, keys": lambda mask: mask,
+    "batch, 1, queries, keys": lambda mask: mask[:, None],
+    "batch, keys": lambda mask: mask[:, 0],
+}
 
 
 def role_of(name: str, table: dict[str, str]) -> str:
@@ -76,16 +111,16 @@ class Sizes:
     many keys as queries. biases: an option for biases is on.
     """
 
-    batch: int = 2
-    tokens: int = 5
-    heads: int = 2
-    head_dim: int = 4
-    kv_heads: int = 1
-    tokens_of_context: int = 7
+    batch: int
+    tokens: int
+    heads: int
+    head_dim: int
+    kv_heads: int
+    tokens_of_context: int
+    seed: int
+    biases: bool
     dropout: float = 0.0
-    seed: int = 0
     equal: bool = False
-    biases: bool = False
 
     @property
     def width(self) -> int:
@@ -95,7 +130,7 @@ class Sizes:
     @property
     def values(self) -> dict[str, Any]:
         """Return the values of a constructor by role."""
-        wide = self.width if self.equal else self.width + 2
+        wide = self.width + (0 if self.equal else self.heads)
         return FIXED | {
             "width": wide,
             "d_out": self.width,
@@ -109,3 +144,53 @@ class Sizes:
             "d_latent": self.width // 2 + 1,
             "hidden": 2 * self.width,
         }
+
+
+# Trials are made with the first ones.
+DRAWS = (
+    Sizes(2, 5, 4, 6, kv_heads=2, tokens_of_context=7, seed=1, biases=False),
+    Sizes(3, 6, 2, 4, kv_heads=1, tokens_of_context=4, seed=2, biases=True),
+    Sizes(1, 9, 6, 2, kv_heads=3, tokens_of_context=31, seed=3, biases=True),
+    Sizes(5, 102, 9, 18, kv_heads=3, tokens_of_context=104, seed=4, biases=False),
+)
+
+
+def angles(name: str, n: int, d: int) -> Tensor:
+    """Return cosines, sines or both, by the name of their parameter, which turn nothing."""
+    if re.search("cis|complex", name):
+        return torch.ones(n, d // 2, dtype=torch.complex64)
+    cos, sin = torch.ones(1, n, d), torch.zeros(1, n, d)
+    return sin if "sin" in name else cos if "cos" in name else torch.stack((cos, sin))
+
+
+def sizes_of(inputs: Inputs) -> tuple[int, int, int]:
+    """Return the sizes of the batch, and the numbers of queries and of keys."""
+    first: Tensor = inputs["x"] if "x" in inputs else inputs["q"]
+    other: Tensor = inputs[keys_of(inputs)[0]]
+    return first.shape[0], first.shape[1], other.shape[1]
+
+
+def keys_of(inputs: Inputs) -> list[str]:
+    """Return the roles of the inputs that keys and values are made from."""
+    if "context" in inputs:
+        return ["context"]
+    return [name for name in inputs if name in "kv"] or ["x"]
+
+
+def moved(before: Tensor, after: Tensor) -> bool:
+    """Return True if two results differ by more than rounding."""
+    return not torch.allclose(before, after, 0, NOTHING * scale_of(before), equal_nan=True)
+
+
+def scale_of(value: Tensor) -> float:
+    """Return the size of a tensor's entries, to compare differences with."""
+    finite = value[value.isfinite()]
+    return max(float(finite.abs().mean()), 1e-3) if finite.numel() else 1e-3
+
+
+def changed_at(inputs: Inputs, names: list[str], place: Any) -> Inputs:
+    """Return a copy of inputs with other numbers at a place of those with these names."""
+    changed = {name: value.clone() for name, value in inputs.items()}
+    for name in names:
+        changed[name][place] = 1 - inputs[name][place]  # a norm would hide an added constant
+    return changed
