@@ -50,7 +50,7 @@ class Checker:
             self.left_out[chapter] = left_out(attempt)
         finally:
             attempt.lab.close()
-        remember(self.maker.tests, self.folder, results)
+        remember(self.course, self.maker.tests, self.folder, results)
         return results
 
     def check_changed(self) -> Results:

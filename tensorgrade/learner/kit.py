@@ -112,15 +112,14 @@ def with_original(text: str, original: str, name: str, file: str) -> str:
 def line_to_edit(text: str, name: str) -> int:
     """Return the line of an exercise to open: the line to replace, or else its first line.
 
+    It is the last line if the file does not define the exercise.
+
     >>> line_to_edit("import torch\\n\\ndef f():\\n    raise NotImplementedError\\n", "f")
     4
     """
     own = definition_in(text, name)
-    if not own:
-        return 1
-    start = text.rfind(own)
-    written = NOT_WRITTEN.search(own)
-    return text.count("\n", 0, start + (written.end() if written else 0)) + 1
+    to_write = NOT_WRITTEN.search(own)
+    return text.count("\n", 0, text.rfind(own) + (to_write.end() if to_write else 0)) + 1
 
 
 def open_in_editor(path: Path, line: int) -> str:

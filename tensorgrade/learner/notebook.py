@@ -119,13 +119,13 @@ def is_beside(name: str, folder: Path) -> bool:
     return place == folder and name != "__main__"
 
 
-def find_exercises(start: Path | None = None) -> Path:
-    """Return the folder of the public checks: in `start` or in the nearest folder above it.
+def find_exercises() -> Path:
+    """Return the folder of the public checks: in the current folder or in the nearest one above.
 
-    It is an unpacked `checks.zip`, or an `exercises` folder with a `course.json`. start: by default
-    the current folder. Raises CourseError.
+    It is an unpacked `checks.zip`, or an `exercises` folder with a `course.json`. Raises
+    CourseError.
     """
-    start = (start or Path.cwd()).resolve()
+    start = Path.cwd().resolve()
     for folder in (start, *start.parents):
         if (folder / CHECKS).is_file():
             changed = (folder / CHECKS).stat().st_mtime_ns

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..attempts.results import CheckResult, Rule, State, first_failure, state_of
+from ..attempts.results import CheckResult, Rule, State, first_failure, state_of, sums
 from ..course import Exercise
 from .note import Note
 from .words import in_tenths, plural
@@ -67,9 +67,9 @@ class Checked:
         return how_earned(self.results, self.exercise.points)
 
 
-def earned(checks: list[CheckResult]) -> float:
-    """Return the points that the checks earn."""
-    return round(sum(check.earned for check in checks), 6)
+def earned(*exercises: list[CheckResult]) -> float:
+    """Return the points that the checks of exercises earn, without errors of rounding."""
+    return round(sum(sums(checks)[0] for checks in exercises), 6)
 
 
 # Why points differ from those of the passed checks.

@@ -124,7 +124,7 @@ def print_progress(
         shown = [one for one in chapter.exercises if one.name in by_exercise]
         if not shown:
             continue
-        points = sum(earned(by_exercise[one.name]) for one in shown)
+        points = earned(*(by_exercise[one.name] for one in shown))
         sums.append((points, sum(one.points for one in shown)))
         lines.append(add_chapter(table, chapter.title, *sums[-1]))
         states = {state_of(by_exercise[one.name]) for one in shown}
