@@ -1,4 +1,4 @@
-"""Small helpers for sentences."""
+"""Small helpers for sentences, and the statuses of exercises in words."""
 
 import math
 import re
@@ -7,6 +7,17 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from ..runner.syntax import bound_by, definitions, first_line
+
+# By status of a row: a mark that needs no colour, and words.
+STATES = {
+    "passed": ("✓", "right"),
+    "partial": ("◐", "partly right"),
+    "failed": ("✗", "wrong"),
+    "not_attempted": ("○", "not begun"),
+    "error": ("⚠", "raises an error"),
+    "timeout": ("∞", "timed out"),
+    "killed": ("⊘", "was killed"),
+}
 
 
 def plural(count: int, noun: str) -> str:
