@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.results import Results
 from ..attempts.scoring import results_on
@@ -18,6 +19,7 @@ from ..sources.submitted_files import SubmittedFiles
 from ..views.summary import left_out
 
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
+TICK = 0.1  # seconds between two looks at the files
 
 
 class Checker:
@@ -44,12 +46,7 @@ class Checker:
     def check(self, chapter: str) -> Results:
         """Return the checks on a chapter's script."""
         self.saved[chapter] = stamp(self.path(chapter))
-        attempt = self.maker.attempt(chapter, self.path(chapter))
-        try:
-            results = results_on(attempt)
-            self.left_out[chapter] = left_out(attempt)
-        finally:
-            attempt.lab.close()
+        results = self.results_of(self.maker.attempt(chapter, self.path(chapter)))
         remember(self.course, self.maker.tests, self.folder, results)
         return results
 
@@ -62,9 +59,14 @@ class Checker:
 
     def check_file(self, chapter: str, source: Source | SubmittedFiles, *names: str) -> Results:
         """Return the checks on another text or file, of these exercises (default: all)."""
-        attempt = self.maker.attempt_from_source(chapter, source)
+        return self.results_of(self.maker.attempt_from_source(chapter, source), *names)
+
+    def results_of(self, attempt: Attempt, *names: str) -> Results:
+        """Return the checks on an attempt, and keep the notes on code in it that cannot run."""
         try:
-            return results_on(attempt, *names)
+            results = results_on(attempt, *names)
+            self.left_out[attempt.chapter.name] = left_out(attempt)
+            return results
         finally:
             attempt.lab.close()
 

@@ -11,9 +11,7 @@ import typer
 
 from ..attempts.results import Results
 from ..views.lessons import lessons_page
-from .checker import Checker
-
-TICK = 0.1  # seconds between two looks at the files
+from .checker import TICK, Checker
 
 
 def serve(pages: dict[str, str]) -> ThreadingHTTPServer:

@@ -14,7 +14,7 @@ from ..exchange.text import sentence
 from ..folders import OWN_FOLDER
 from ..history import read_history
 from ..runner.source import Source
-from ..views.note import Note
+from ..views.note import OF_THE_TEST
 from ..views.words import definition_in
 from .checker import Checker
 from .kit import Kit
@@ -119,7 +119,7 @@ class Review:
     def problem_in(self, exercise: str, code: str) -> str:
         """Return what is wrong with a repair; "" if it is right."""
         failed = first_failure(self.results(exercise, code))
-        return sentence(Note(failed.finding).finding.diagnosis.problem) if failed else ""
+        return sentence((failed.finding or OF_THE_TEST).diagnosis.problem) if failed else ""
 
     def results(self, exercise: str, code: str) -> list[CheckResult]:
         """Run an exercise's checks on the learner's script with this code in its place."""

@@ -28,13 +28,12 @@ from ..views.summary import (
     print_progress,
 )
 from ..views.words import path_here
-from .checker import Checker, stamp
+from .checker import TICK, Checker, stamp
 from .kit import Kit, line_to_edit, open_in_editor, reset
 
 KEYS = "h hint  n next  b back  l list  c checks  o open  r read  x reset  q quit"
 AGAIN = "Each save is checked."
 QUIT = ("q", "\x03", "\x04")
-TICK = 0.1  # seconds between two looks at the files
 STILL = 0.05  # seconds without a change after which a saved file counts as complete
 
 
