@@ -18,11 +18,6 @@ from .shared import AUTHORS, INSTRUCTORS, LEARNERS, app, audiences
 THIS_COURSE = "This course"
 # The extras to install for the commands of each audience, as `pip install 'tensorgrade[…]'`.
 EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
-GONE = {  # commands of earlier versions, and what is there instead
-    "figures": "`tensorgrade prove` shows its numbers",
-    "kill-matrix": "`tensorgrade prove` shows its numbers",
-    "adopt": "write the mistake into MISTAKES of the exercise's grader file",
-}
 IN_A_KIT = "`tensorgrade watch` shows where to begin, and checks your file each time you save it."
 IN_A_COURSE = (
     "`tensorgrade watch` checks this course's exercises, `tensorgrade author` builds what you "
@@ -87,8 +82,6 @@ def add_commands_of_the_course(called: str) -> None:
     if called in ours:
         return
     there = own_commands(Path.cwd())
-    if called in GONE and called not in there:
-        raise CourseError(f"there is no command {called!r} any more; {GONE[called]}")
     if not there and called and not called.startswith("-") and not get_close_matches(called, ours):
         where = "if it belongs to a course, go to the course's folder first"
         raise CourseError(f"there is no command {called!r} here; {where}")
