@@ -12,7 +12,15 @@ from typing import Annotated, Any
 import typer
 
 from ..course import CourseError
-from ..project import described_command, error_at, load_command, own_commands
+from ..project import (
+    CONFIG,
+    PUBLIC,
+    described_command,
+    error_at,
+    folder_with,
+    load_command,
+    own_commands,
+)
 from .shared import AUTHORS, INSTRUCTORS, LEARNERS, app, audiences
 
 THIS_COURSE = "This course"
@@ -56,10 +64,9 @@ def options(version: Annotated[bool, VERSION] = False) -> None:
 
 def next_step() -> str:
     """Return what to do next in this folder, in sentences."""
-    here = Path.cwd()
-    if any((folder / "course_config.py").exists() for folder in (here, *here.parents)):
+    if folder_with(CONFIG):
         return IN_A_COURSE
-    return IN_A_KIT if (here / "exercises" / "course.json").exists() else ELSEWHERE
+    return IN_A_KIT if folder_with(PUBLIC) else ELSEWHERE
 
 
 def hide_commands_of_others() -> None:
