@@ -30,14 +30,20 @@ MARKERS = re.compile(r"^ *### .*\n?", re.M)  # the lines around a solution
 
 @dataclass(frozen=True)
 class Kit:
-    """The folder that a learner unpacked."""
+    """The folder that a learner unpacked. own: the learner's scripts, if elsewhere."""
 
     root: Path
+    own: Path | None = None
 
     @property
     def exercises(self) -> Path:
-        """Return the folder with the learner's files and the checks."""
+        """Return the folder with the checks."""
         return self.root / "exercises"
+
+    @property
+    def scripts(self) -> Path:
+        """Return the folder with the learner's scripts."""
+        return self.own or self.exercises
 
     @cached_property
     def course(self) -> Course:
@@ -46,7 +52,7 @@ class Kit:
 
     def path(self, chapter: str) -> Path:
         """Return the path of the learner's script for a chapter."""
-        return self.exercises / f"{chapter}.py"
+        return self.scripts / f"{chapter}.py"
 
     def notebook(self, chapter: str) -> Path:
         """Return the path of the learner's notebook for a chapter."""

@@ -81,7 +81,7 @@ class Review:
             self.console.print(f"Nothing is due today. The next review is on {first}.")
             self.console.print("To practise without waiting: tensorgrade review --all")
         else:
-            with Checker(self.kit.exercises, self.kit.exercises) as self.checker:
+            with Checker(self.kit) as self.checker:
                 any(self.stops_at(mistake) for mistake in due)
 
     def stops_at(self, mistake: str) -> bool:

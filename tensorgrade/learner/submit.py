@@ -37,7 +37,7 @@ def submit(kit: Kit, chapters: list[str], console: Console) -> None:
     """
     course = kit.course
     asked = [course.chapter_called(name) or course.chapter(name) for name in chapters]
-    with Checker(kit.exercises, kit.exercises) as checker:
+    with Checker(kit) as checker:
         found = [part_of(kit, checker, one, bool(asked)) for one in asked or course.chapters]
     parts = [part for part in found if part]
     if not parts:

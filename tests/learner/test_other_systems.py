@@ -43,11 +43,12 @@ import io, time
 from rich.console import Console
 from tensorgrade.learner import checker
 from tensorgrade.sandbox import processes
+from tensorgrade.learner.kit import Kit
 from tensorgrade.learner.watch import Watch
 checker.PATIENCE = 1.0
 assert not processes.CAN_FORK
 tests, folder = map(pathlib.Path, sys.argv)
-session = Watch(tests, folder, Console(file=io.StringIO(), width=80))
+session = Watch(Kit(tests.parent, folder), Console(file=io.StringIO(), width=80))
 session.look()
 path = next(folder.glob("ch1_*.py"))
 stub = path.read_text(encoding="utf-8")
