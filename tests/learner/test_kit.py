@@ -6,7 +6,10 @@ import zipfile
 
 import pytest
 
+from tensorgrade.attempts.results import State, first_failure, state_of
 from tensorgrade.history import read_history
+from tensorgrade.learner import checker as checker_module
+from tensorgrade.learner.kit import Kit
 
 from ..kits import FIRST, solved, unpacked, write
 from ..support import ROOT, cli, run_pytest
@@ -70,6 +73,13 @@ def test_the_self_check_records_outcomes_and_mistakes_once(own, tmp_path):
     (own / ".tensorgrade").write_text("a file in the way", encoding="utf-8")
     done = run_pytest(*tests, cwd=own)
     assert done.returncode == 0 and "Traceback" not in done.stdout
+
+
+def test_given_code_is_to_do_however_busy_the_machine_is(own, monkeypatch):
+    monkeypatch.setattr(checker_module, "PATIENCE", 0.001)
+    with checker_module.Checker(Kit(own)) as checker:
+        checks = checker.check(CHAPTER)["bug_simplified_self_attention"]
+    assert state_of(checks) == State.TO_DO and first_failure(checks).finding.is_to_fix
 
 
 def test_submit_writes_what_the_course_system_takes_and_says_what_is_missing(own):

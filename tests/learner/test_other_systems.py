@@ -57,9 +57,11 @@ def page(line):
     path.write_text(stub.replace("raise NotImplementedError", line, 1), encoding="utf-8")
     assert session.look()
     return " ".join(session.console.file.getvalue().split())
+ignored = "signal.signal(signal.SIGALRM, signal.SIG_IGN)" if hasattr(signal, "SIGALRM") else ""
 print(page("return inputs @ query"))
-print(page("while True: pass"))
-print(page("return inputs @ inputs.T"))
+print(page(f"import signal; {ignored}\\n    while True: pass"))  # only a kill ends this
+print(page("print('x' * 9999); return inputs @ inputs.T"))
+print(page("import os; os._exit(1)"))
 session.close()
 """
 CHECK = """
@@ -105,7 +107,7 @@ def test_watch_starts_checks_and_ends_a_loop(system, tmp_path):
     (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     said = run(system, WATCH, ROOT / "exercises", tmp_path)
     assert "attention_scores is done" in said and "Scores of all pairs" in said, said
-    assert "did not finish" in said, said
+    assert "did not finish" in said and "The process that ran it ended" in said, said
 
 
 @pytest.mark.slow

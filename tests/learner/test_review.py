@@ -1,11 +1,8 @@
 """`tensorgrade review`: own mistakes come back in own code, days later, and each is proved."""
 
 import json
-import sys
-from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 
-import pexpect
 import pytest
 from rich.console import Console
 
@@ -13,7 +10,7 @@ from tensorgrade.learner.kit import Kit
 from tensorgrade.learner.review import Known, Review
 from tensorgrade.views.words import definition_in
 
-from ..kits import FIRST, solved, typed
+from ..kits import FIRST, on_a_terminal, solved, typed
 from ..support import cli
 
 CHAPTER = FIRST[1]
@@ -37,20 +34,6 @@ def remember(own, days: int, mistake: str = "no_scale") -> None:
     path.parent.mkdir(exist_ok=True)
     lines = (json.dumps(line) + "\n" for line in (wrong, entry | {"state": "done"}))
     path.write_text("".join(lines), encoding="utf-8")
-
-
-@contextmanager
-def answering(own, *words):
-    """Run a command for a learner who answers; yield it, and a function that waits for words."""
-    command = ["-m", "tensorgrade.cli", *words]
-    session = pexpect.spawn(sys.executable, command, cwd=own, encoding="utf-8", timeout=120)
-
-    def heard(words: str) -> str:
-        session.expect_exact(words)
-        return " ".join(session.before.split())
-
-    yield session, heard
-    session.close(force=True)
 
 
 @slow
@@ -77,17 +60,18 @@ def test_a_session_from_the_named_mistake_to_the_repair(own):
     assert f"Your own {PASSED}" in typed(own, "review", "--all", lines="")
     (path,) = (own / "review").iterdir()
     assert path.name == f"{PASSED}.py" and SCALE not in path.read_text(encoding="utf-8")
-    with answering(own, "review", "--all") as (session, heard):
-        heard("Enter checks it")
-        session.send("\n")
-        heard("Not yet.")
-        path.write_text("x = 1\n", encoding="utf-8")
-        session.send("\n")
-        heard("Not yet.")
-        path.write_text(definition_in(right, PASSED), encoding="utf-8")
-        session.send("\n")
-        heard("Found. ")
-        assert "unscaled" in heard(f"You meet this mistake again on {date.today() + timedelta(3)}.")
+    with on_a_terminal(own, "review", "--all") as session:
+        session.expect_exact("Enter checks it")
+        for code, said in (
+            (path.read_text(encoding="utf-8"), "Not yet."),
+            ("x = 1\n", "Not yet."),
+            (definition_in(right, PASSED), "Found. "),
+        ):
+            path.write_text(code, encoding="utf-8")
+            session.send("\n")
+            session.expect_exact(said)
+        session.expect(f"You meet this mistake again on {date.today() + timedelta(3)}.")
+        assert "unscaled" in session.before
     assert not path.exists() and "no_scale" in (own / ".tensorgrade" / "review.json").read_text()
 
 
