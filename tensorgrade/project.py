@@ -63,13 +63,13 @@ class Project:
         there = (self.graders / "stages.py").exists()
         return dict(import_from(self.graders, "stages").STAGES) if there else {}
 
-    def program(self, chapter: str, source: str, filename: str | None = None) -> "Program":
+    def program(self, chapter: str, source: str) -> "Program":
         """Return a chapter's source as a program, with the substitutes that the course adds."""
         from .sources.program import Program, Source, read_given  # which imports torch
 
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
-        text = Source(source, filename or f"{chapter}.py")
+        text = Source(source, f"{chapter}.py")
         own = self.course.chapter(chapter)
         names = {exercise.name: "" for exercise in own.exercises}
         return Program(chapter, text, given, rebind, names, own.parameters)
