@@ -35,11 +35,6 @@ class Entry(msgspec.Struct, frozen=True):
         """Return what makes an entry new."""
         return self.state, self.points, self.mistakes
 
-    @property
-    def day(self) -> str:
-        """Return the local day, in ISO format."""
-        return self.at.astimezone().date().isoformat()
-
 
 def read_history(root: Path) -> list[Entry]:
     """Return all entries, the oldest first; damaged lines are left out."""

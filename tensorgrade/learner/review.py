@@ -35,19 +35,19 @@ Find it, change only that, save, and press Enter in the terminal.
 
 
 class Known(msgspec.Struct):
-    """When a mistake was last named or found: a day in ISO format.
+    """The day on which a mistake was last named or found.
 
     found: how many times it was found without help since it was named.
     """
 
-    day: str
+    day: date
     found: int = 0
 
     @property
     def due(self) -> date:
         """Return the day on which the mistake comes back."""
         wait = WAITS[min(self.found, len(WAITS) - 1)]
-        return date.fromisoformat(self.day) + timedelta(days=wait)
+        return self.day + timedelta(days=wait)
 
 
 class Review:
@@ -65,7 +65,8 @@ class Review:
             found = msgspec.json.decode(self.file.read_bytes(), type=dict[str, Known])
         except (OSError, msgspec.MsgspecError):  # missing or damaged
             found = {}
-        self.known = {name: Known(entry.day) for name, entry in self.named.items()}
+        days = {name: entry.at.astimezone().date() for name, entry in self.named.items()}
+        self.known = {name: Known(day) for name, day in days.items()}
         self.known |= {
             n: k for n, k in found.items() if n in self.named and k.day >= self.known[n].day
         }
@@ -113,7 +114,7 @@ class Review:
 
     def remember(self, mistake: str, found: int) -> None:
         """Store that a mistake was found today. found: as in `Known`."""
-        self.known[mistake] = Known(date.today().isoformat(), found)
+        self.known[mistake] = Known(date.today(), found)
         self.file.write_bytes(msgspec.json.encode(self.known))
 
     def problem_in(self, exercise: str, code: str) -> str:

@@ -83,7 +83,7 @@ def test_code_without_its_mistake_is_passed_over(own):
 
 def test_a_mistake_comes_back_after_1_3_7_and_21_days():
     day = date(2026, 11, 2)
-    known = [Known(day.isoformat(), found) for found in range(5)]
+    known = [Known(day, found) for found in range(5)]
     assert [(one.due - day).days for one in known] == [1, 3, 7, 21, 21]
 
 
