@@ -16,7 +16,6 @@ from ..project import load_course
 from ..runner.source import Unreadable, decode
 from ..views.words import definition_in
 
-NOT_WRITTEN = re.compile(r"^[ \t]+raise NotImplementedError\b", re.M)
 # How editors take the line to open; all others get the file only.
 WITH_PLUS = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro"}
 WITH_GOTO = ("code", "codium", "cursor")
@@ -113,19 +112,6 @@ def with_original(text: str, original: str, name: str, file: str) -> str:
             f"`tensorgrade reset {file.removesuffix('.py')}` puts the whole chapter back"
         )
     return text.replace(own, stub)
-
-
-def line_to_edit(text: str, name: str) -> int:
-    """Return the line of an exercise to open: the line to replace, or else its first line.
-
-    It is the last line if the file does not define the exercise.
-
-    >>> line_to_edit("import torch\\n\\ndef f():\\n    raise NotImplementedError\\n", "f")
-    4
-    """
-    own = definition_in(text, name)
-    to_write = NOT_WRITTEN.search(own)
-    return text.count("\n", 0, text.rfind(own) + (to_write.end() if to_write else 0)) + 1
 
 
 def open_in_editor(path: Path, line: int) -> str:

@@ -29,7 +29,7 @@ from ..views.summary import (
 )
 from ..views.words import path_here
 from .checker import TICK, Checker, stamp
-from .kit import Kit, line_to_edit, open_in_editor, reset
+from .kit import Kit, open_in_editor, reset
 
 KEYS = "h hint  n next  b back  l list  c checks  o open  r read  x reset  q quit"
 AGAIN = "Each save is checked."
@@ -171,11 +171,8 @@ class Watch:
         """Open the line to look at in an editor, which has the terminal until it ends."""
         if self.name:
             checked = self.checked(self.name)
-            path, line = Path(checked.path), checked.note.line if checked.note else None
-            if checked.state != State.WRONG:
-                line = line_to_edit(path.read_text(encoding="utf-8", errors="replace"), self.name)
             with self.keys.lent():
-                said = open_in_editor(path, line or 1)
+                said = open_in_editor(Path(checked.path), checked.line_to_edit)
             self.draw(said)
 
     def checked(self, name: str) -> Checked:

@@ -1,5 +1,6 @@
 """The state and the points of an exercise, in the same words in every view."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,17 +9,22 @@ from ..course import Exercise
 from .note import Note
 from .words import in_tenths, plural
 
+NOT_WRITTEN = re.compile(r"^[ \t]+raise NotImplementedError\b", re.M)
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
 
 
 @dataclass(frozen=True)
 class Checked:
-    """An exercise with the results of its checks. path, line: its place, as for a note."""
+    """An exercise with the results of its checks.
+
+    path, line: its place, as for a note. code: the learner's own definition.
+    """
 
     exercise: Exercise
     results: list[CheckResult]
     path: str = ""
     line: int | None = None
+    code: str = ""
 
     @property
     def place(self) -> str:
@@ -50,6 +56,14 @@ class Checked:
         """The note on the first failure; None if all checks passed."""
         first = first_failure(self.results)
         return Note(first.finding, self.path, self.line) if first else None
+
+    @property
+    def line_to_edit(self) -> int:
+        """The line to open: the wrong one, the one to replace, or the first of the exercise."""
+        if self.note and self.state == State.WRONG:
+            return self.note.line or 1
+        to_write = NOT_WRITTEN.search(self.code)
+        return (self.line or 1) + self.code.count("\n", 0, to_write.end() if to_write else 0)
 
     @property
     def points(self) -> float:

@@ -40,16 +40,6 @@ def path_here(path: Path) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-def line_of(path: Path, name: str) -> int | None:
-    """Return the line of a file's last definition of a name; None if it is not found."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    found = list(re.finditer(rf"^(?:def|class) {re.escape(name)}\b", text, re.M))
-    return text.count("\n", 0, found[-1].start()) + 1 if found else None
-
-
 def with_code(text: str) -> Markup:
     """Convert a sentence to safe HTML, with the text between backticks as code.
 

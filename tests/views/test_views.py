@@ -15,7 +15,7 @@ from tensorgrade.judging.where import Where
 from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import Checked, how_earned
-from tensorgrade.views.words import line_of, path_here
+from tensorgrade.views.summary import checked_in
 
 from .. import support
 from ..support import run_pytest
@@ -151,13 +151,19 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
     assert said == f"No. - {word} problem it differs"
 
 
-def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
-    path = tmp_path / "a.py"
-    path.write_text("def f(): pass\n\ndef f(): pass\n")
-    assert line_of(path, "f") == 3 and line_of(path, "g") is None
-    assert path_here(path) == str(path) and line_of(tmp_path / "b.py", "f") is None
+def test_a_place_names_the_last_definition_and_the_line_to_write(project, tmp_path, monkeypatch):
+    chapter = project.course.chapters[0]
+    name, path = chapter.exercises[0].name, tmp_path / f"{chapter.name}.py"
+
+    def place(text: str) -> tuple[str, int]:
+        path.write_text(text)
+        checked = checked_in(tmp_path, project.course, name, [])
+        return checked.place, checked.line_to_edit
+
+    assert place("x = 1\n") == (str(path), 1)
     monkeypatch.chdir(tmp_path)  # a terminal in this folder opens the short path on a click
-    assert path_here(path) == "a.py"
+    assert place(f"def {name}(): pass\n\ndef {name}(): pass\n") == (f"{path.name}:3", 3)
+    assert place(f"\ndef {name}():\n    raise NotImplementedError") == (f"{path.name}:2", 3)
 
 
 def test_the_line_on_points_says_how_they_came_about(project):
