@@ -7,7 +7,7 @@ exercises.
 
 import functools
 import gc
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -61,12 +61,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--plain",
-        action="store_true",
+        action=BooleanOptionalAction,
         default=None,
         help="print sentences and no drawings, as for a screen reader (default without a terminal)",
-    )
-    group.addoption(
-        "--no-plain", dest="plain", action="store_false", help="print drawings into a file too"
     )
 
 
