@@ -39,6 +39,7 @@ from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.instructor.channels import write_channel  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
 from tensorgrade.instructor.results import Results, rows_of  # noqa: E402
+from tensorgrade.learner.kit import Kit  # noqa: E402
 from tensorgrade.learner.watch import Watch  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
 from tensorgrade.recognition.edits import make  # noqa: E402
@@ -137,7 +138,8 @@ def watch(asked: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{chapter}.py"
         path.write_text(source, "utf-8")
-        session = Watch(PROJECT.exercises, Path(folder), Console(file=io.StringIO(), width=80))
+        kit = Kit(PROJECT.root, Path(folder))
+        session = Watch(kit, Console(file=io.StringIO(), width=80))
         session.look()
 
         def save(number: int) -> float:

@@ -13,6 +13,7 @@ from .attempts.maker import AttemptMaker
 from .attempts.results import State
 from .attempts.setup import Setup
 from .course import CourseError
+from .learner.kit import Kit
 from .learner.notebook import check, is_wrong_here
 from .runner.loading import load_module
 from .runner.reading import source_in, source_that_counts
@@ -30,9 +31,7 @@ class Learner:
     """
 
     def __init__(self, exercises: Path, folder: Path | None = None):
-        self.exercises, self.maker = exercises, AttemptMaker(Setup(exercises))
-        self.course = self.maker.course
-        self.folder = folder or exercises
+        self.kit, self.maker = Kit(exercises.parent, folder), AttemptMaker(Setup(exercises))
 
     def lacks(self, exercises: Iterable[str]) -> dict[str, State]:
         """Return the exercises that do not pass their checks, with their states.
@@ -44,14 +43,13 @@ class Learner:
 
     def state(self, exercise: str) -> State:
         """Return the state of one exercise. Raises CourseError."""
-        chapter, _ = self.course.exercise(exercise)
-        return check(self.exercises, exercise, self.source(chapter.name)).state
+        chapter, _ = self.kit.course.exercise(exercise)
+        return check(self.kit.exercises, exercise, self.source(chapter.name)).state
 
     def source(self, chapter: str) -> Source:
         """Return the text that grading would use from a chapter's files. Raises CourseError."""
-        script = self.folder / f"{chapter}.py"
-        places = (self.folder, self.exercises.parent / "notebooks")
-        notebooks = [place / f"{chapter}.ipynb" for place in places]
+        script = self.kit.path(chapter)
+        notebooks = [script.with_suffix(".ipynb"), self.kit.notebook(chapter)]
         found = [path for path in (*notebooks, script) if path.is_file()]
         if not found:
             raise CourseError(f"there is no {script} and no {notebooks[-1]}")
@@ -70,8 +68,8 @@ class Learner:
         beside: modules that it imports, by name. For its other imported chapters, the course's
         substitutes are used. Raises CourseError.
         """
-        names = [one.name for one in self.course.chapters]
-        install_given(read_given(self.exercises, chapter, names)[0])
+        names = [one.name for one in self.kit.course.chapters]
+        install_given(read_given(self.kit.exercises, chapter, names)[0])
         sys.modules.update(beside or {})
         source = self.source(chapter)
         return load_module(chapter, source.text, source.filename, definitions_only=True)[0]

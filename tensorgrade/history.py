@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from .attempts.results import CheckResult, Results, State, state_of
+from .course import Course
 from .folders import OWN_FOLDER
-from .project import load_course
 from .views.points import earned
 from .views.words import definition_in
 
@@ -31,14 +31,9 @@ class Entry(msgspec.Struct, frozen=True):
     code: str = ""
 
     @property
-    def day(self) -> str:
-        """Return the local day, in ISO format."""
-        return self.at.astimezone().date().isoformat()
-
-    @property
     def outcome(self) -> tuple:
-        """Return everything except the time and the code."""
-        return self.exercise, self.state, self.points, self.mistakes
+        """Return what makes an entry new."""
+        return self.state, self.points, self.mistakes
 
 
 def read_history(root: Path) -> list[Entry]:
@@ -51,7 +46,7 @@ def read_history(root: Path) -> list[Entry]:
     return found
 
 
-def remember(tests: Path, folder: Path, results: Results) -> None:
+def remember(course: Course, tests: Path, folder: Path, results: Results) -> None:
     """Add the results of a self-check to the history, if they differ from the last ones.
 
     tests: the folder with the tests. folder: the folder with the checked files; only those beside
@@ -60,29 +55,23 @@ def remember(tests: Path, folder: Path, results: Results) -> None:
     if folder.resolve() != tests.resolve() or not (tests / "course.json").is_file():
         return
     root = tests.resolve().parent
-    last = {entry.exercise: entry.outcome for entry in read_history(root)}
-    found = [entry_of(name, checks) for name, checks in results.items() if checks]
-    begun = [one for one in found if one.state != State.TO_DO]
-    if not (new := [one for one in begun if one.outcome != last.get(one.exercise)]):
-        return
+    last = {one.exercise: one.outcome for one in read_history(root)}
     with suppress(OSError):
-        lines = [msgspec.json.encode(with_code(one, tests, folder)) + b"\n" for one in new]
+        found = [entry_of(course, folder, name, checks) for name, checks in results.items()]
+        begun = [one for one in found if one.state != State.TO_DO]
+        new = [one for one in begun if one.outcome != last.get(one.exercise)]
+        if not new:
+            return
         (root / HISTORY).parent.mkdir(exist_ok=True)
         with (root / HISTORY).open("ab") as file:
-            file.writelines(lines)
+            file.writelines(msgspec.json.encode(one) + b"\n" for one in new)
 
 
-def entry_of(exercise: str, checks: list[CheckResult]) -> Entry:
-    """Return the outcome of an exercise's checks, with the present time."""
+def entry_of(course: Course, folder: Path, exercise: str, checks: list[CheckResult]) -> Entry:
+    """Return the outcome of an exercise's checks, with the present time. Raises OSError."""
     names = dict.fromkeys(name for one in checks if one.finding for name in one.finding.mistakes)
+    script = folder / f"{course.exercise(exercise)[0].name}.py"
+    text = script.read_text(encoding="utf-8", errors="replace") if names else ""
+    code, points = definition_in(text, exercise), earned(checks)
     now = datetime.now(UTC).replace(microsecond=0)
-    return Entry(now, exercise, str(state_of(checks)), earned(checks), tuple(names))
-
-
-def with_code(entry: Entry, tests: Path, folder: Path) -> Entry:
-    """Return an entry with the learner's code if it names mistakes. Raises OSError."""
-    if not entry.mistakes:
-        return entry
-    script = folder / f"{load_course(tests).exercise(entry.exercise)[0].name}.py"
-    text = script.read_text(encoding="utf-8", errors="replace")
-    return msgspec.structs.replace(entry, code=definition_in(text, entry.exercise))
+    return Entry(now, exercise, str(state_of(checks)), points, tuple(names), code)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .course import CourseError
-from .learner.chapters import make_chapters_importable
+from .learner.chapters import Chapters
 from .learner.pictures import bars, find_shell, heatmap, heatmaps, lines
 from .project import load_command, own_commands
 
@@ -76,7 +76,7 @@ def told_or_shown(
     shell._showtraceback(kind, error, [str(error) or to_do])
 
 
-make_chapters_importable()
+sys.meta_path.append(Chapters())
 say_what_stops_a_cell()
 
 __all__ = ["bars", "check", "command", "heatmap", "heatmaps", "lines", "points"]

@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import wait
 
@@ -29,23 +28,18 @@ class Pool(ProcessPoolExecutor):
         self.shutdown(wait=not any(error), cancel_futures=any(error))
 
 
-def side_by_side(
-    count: int | None = None,
-    begin: Callable[..., object] | None = None,
-    *arguments: object,
-    warm: bool = False,
-) -> Pool:
+def side_by_side(count: int | None = None, warm: bool = False) -> Pool:
     """Return a pool of worker processes, by default one for each core.
 
-    begin: a function that each worker first calls with these arguments. warm: fork this process, so
-    that workers share everything loaded here. If forking is not safe, fresh processes are started.
+    warm: fork this process, so that workers share everything loaded here. If forking is not safe,
+    fresh processes are started.
     """
     forks = warm and sys.platform == "linux" and threading.active_count() == 1
     context = multiprocessing.get_context("fork" if forks else "spawn")
-    return Pool(count or os.cpu_count(), context, start, (begin, arguments))
+    return Pool(count or os.cpu_count(), context, start)
 
 
-def start(begin: Callable[..., object] | None, arguments: tuple) -> None:
+def start() -> None:
     """Set up a worker process. It ignores Ctrl-C, which its parent handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork inherits its parent's handler
@@ -53,8 +47,6 @@ def start(begin: Callable[..., object] | None, arguments: tuple) -> None:
     # Exit when the parent is gone, for whatever reason.
     if (parent := multiprocessing.parent_process()) is not None:
         threading.Thread(target=end_after, args=(parent.sentinel,), daemon=True).start()
-    if begin is not None:
-        begin(*arguments)
 
 
 def end_after(sentinel: int) -> None:

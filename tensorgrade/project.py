@@ -26,7 +26,7 @@ from .course import Chapter, Check, Course, CourseError, Exercise, Rules, Settin
 if TYPE_CHECKING:  # which imports torch
     from .sources.program import Program
 
-CONFIG = "course_config.py"
+CONFIG, PUBLIC = "course_config.py", "exercises/course.json"  # in a course's, or a kit's, folder
 TITLE = re.compile(r"^# (.+)", re.MULTILINE)
 HINT = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
 
@@ -63,13 +63,13 @@ class Project:
         there = (self.graders / "stages.py").exists()
         return dict(import_from(self.graders, "stages").STAGES) if there else {}
 
-    def program(self, chapter: str, source: str, filename: str | None = None) -> "Program":
+    def program(self, chapter: str, source: str) -> "Program":
         """Return a chapter's source as a program, with the substitutes that the course adds."""
         from .sources.program import Program, Source, read_given  # which imports torch
 
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
-        text = Source(source, filename or f"{chapter}.py")
+        text = Source(source, f"{chapter}.py")
         own = self.course.chapter(chapter)
         names = {exercise.name: "" for exercise in own.exercises}
         return Program(chapter, text, given, rebind, names, own.parameters)
@@ -80,13 +80,18 @@ class Project:
         return import_from(self.graders, f"{chapter}.{like or exercise}")
 
 
+def folder_with(*files: str, start: Path | None = None) -> Path | None:
+    """Return the nearest folder with one of these files, here or above; None if there is none."""
+    start = (start or Path.cwd()).resolve()
+    places = (start, *start.parents)
+    return next((one for one in places if any((one / file).is_file() for file in files)), None)
+
+
 def find_project(start: Path | None = None) -> Project:
     """Return the project around a folder. Raises CourseError if there is none."""
-    start = (start or Path.cwd()).resolve()
-    for folder in (start, *start.parents):
-        if (folder / CONFIG).exists():
-            return Project(folder)
-    raise CourseError(f"there is no {CONFIG} in {start} or above it")
+    if root := folder_with(CONFIG, start=start):
+        return Project(root)
+    raise CourseError(f"there is no {CONFIG} in {start or Path.cwd()} or above it")
 
 
 # --- reading a course -------------------------------------------------------------------------
@@ -298,11 +303,9 @@ def own_commands(start: Path) -> dict[str, Path]:
 
     No command is run for this. Files whose names begin with an underscore are not commands.
     """
-    for folder in (start.resolve(), *start.resolve().parents):
-        if (folder / "exercises" / "course.json").is_file():
-            found = (folder / "exercises" / "commands").glob("[!_]*.py")
-            return {path.stem.replace("_", "-"): path for path in sorted(found)}
-    return {}
+    root = folder_with(PUBLIC, start=start)
+    found = (root / "exercises" / "commands").glob("[!_]*.py") if root else ()
+    return {path.stem.replace("_", "-"): path for path in sorted(found)}
 
 
 def described_command(path: Path) -> str:

@@ -1,12 +1,16 @@
 """A learner's kit in a folder, the learner's own answers in it, and commands that go on."""
 
+import os
 import shutil
 import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pexpect
 
 from .author.small_course import edit
 from .support import ROOT, cli
@@ -45,6 +49,22 @@ def typed(kit: Path, *words: str, lines: str) -> str:
     said = " ".join((done.stdout + done.stderr).split())
     assert "Traceback" not in said, said
     return said
+
+
+@contextmanager
+def on_a_terminal(kit: Path, *words: str, **environment: str) -> Iterator[pexpect.spawn]:
+    """Run a command of a learner on a terminal of its own."""
+    session = pexpect.spawn(
+        sys.executable,
+        ["-m", "tensorgrade.cli", *words],
+        cwd=kit,
+        env=os.environ | environment,
+        dimensions=(40, 120),
+        encoding="utf-8",
+        timeout=120,
+    )
+    yield session
+    session.close(force=True)
 
 
 def wait_until(done: Callable[[], object], process: subprocess.Popen) -> None:

@@ -188,7 +188,7 @@ def record_all(due: list[Recording], pairs: bool, files: Files) -> list[str]:
     # forked.
     bar = partial(track, description="recording", auto_refresh=False, transient=True)
     console, wrong = files.console, list[str]()
-    with side_by_side(None, torch.set_num_threads, 1, warm=True) as pool:
+    with side_by_side(warm=True) as pool:
         longest_first = sorted(due, key=lambda one: -len(one.mistakes) * len(one.cases))
         running = {
             pool.submit(
@@ -215,6 +215,7 @@ project_of_worker = lru_cache(maxsize=1)(Project)  # it reads the course's files
 
 def record(root: Path, chapter: str, exercise: str, hidden: bool, pairs: bool) -> list[str]:
     """Record an exercise and a side into its file. Return the errors, one sentence each."""
+    torch.set_num_threads(1)  # a worker need not be a fork
     project = project_of_worker(root)
     try:
         recording = Recording(project, chapter, exercise, hidden)

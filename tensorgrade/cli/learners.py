@@ -7,20 +7,19 @@ import typer
 from rich.console import Console
 
 from ..course import CourseError
-from ..project import load_course
+from ..learner.kit import Kit
+from ..project import PUBLIC, folder_with
 from .shared import LEARNERS, app
 
-EXERCISES = Path("exercises")  # in the course's folder
 Files = Annotated[Path | None, typer.Argument(help="Folder with your files; default: exercises/.")]
 
 
-def folder_of_tests() -> Path:
-    """Return the folder `exercises`, near the current folder. Raises CourseError without one."""
-    places = (EXERCISES, Path("."), Path("..") / EXERCISES)
-    found = next((one for one in places if (one / "course.json").is_file()), None)
-    if found is None:
-        raise CourseError("there is no exercises/course.json here; go to the course's folder first")
-    return found.resolve()
+def kit_here(scripts: Path | None = None) -> Kit:
+    """Return the kit around the current folder. Raises CourseError if there is none."""
+    root = folder_with(PUBLIC)
+    if root is None:
+        raise CourseError(f"there is no {PUBLIC} here; go to the course's folder first")
+    return Kit(root, scripts and scripts.resolve())
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -31,11 +30,11 @@ def watch(
     ] = None,
 ) -> None:
     """Check each file when you save it, with keys for hints and more."""
-    tests = folder_of_tests()
+    kit = kit_here(folder)
     typer.echo("getting ready …")
     from ..learner.watch import watch as run
 
-    run(tests, (folder or tests).resolve(), plain)
+    run(kit, plain)
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -45,13 +44,12 @@ def read(
     live: Annotated[bool, typer.Option("--live", help="Check and reload after each save.")] = False,
 ) -> None:
     """Open the lessons as one page, with your own progress."""
-    tests = folder_of_tests()
-    own = (folder or tests).resolve()
+    kit = kit_here(folder)
     typer.echo("checking your progress …")
     if live:
         from ..learner.live_page import read_live
 
-        read_live(tests, own, show)
+        read_live(kit, show)
         return
     import webbrowser
 
@@ -59,8 +57,8 @@ def read(
     from ..views.lessons import write_lessons
     from ..views.words import path_here
 
-    with Checker(tests, own) as checker:
-        out = write_lessons(checker.course, tests.parent, checker.check_changed(), own)
+    with Checker(kit) as checker:
+        out = write_lessons(checker.course, kit.root, checker.check_changed(), kit.scripts)
     typer.echo(path_here(out))
     if show:
         webbrowser.open(out.resolve().as_uri())
@@ -76,7 +74,7 @@ def hint(
     """Show the first hints for an exercise."""
     from ..views.hints import print_hints, print_where_hints_are
 
-    course, console = load_course(folder_of_tests()), Console(highlight=False)
+    course, console = kit_here().course, Console(highlight=False)
     whole = course.chapter_called(exercise)
     if whole or not exercise:
         print_where_hints_are(console, (whole,) if whole else course.chapters)
@@ -90,11 +88,10 @@ def reset(
     exercise: Annotated[str, typer.Argument(help="An exercise or a chapter.")],
 ) -> None:
     """Restore an exercise's original; a copy of your file is kept."""
-    from ..learner.kit import Kit
     from ..learner.kit import reset as put_back
     from ..views.words import path_here
 
-    copy = put_back(Kit(folder_of_tests().parent), exercise)
+    copy = put_back(kit_here(), exercise)
     kept = f"Your file is kept: {path_here(copy)}" if copy else "The chapter's file was missing."
     typer.echo(f"{exercise} is restored. {kept}")
 
@@ -106,11 +103,10 @@ def submit(
     ] = None,
 ) -> None:
     """Check your work, list what is missing, and write the file to upload."""
-    from ..learner.kit import Kit
     from ..learner.submit import submit as run
 
     typer.echo("checking …")
-    run(Kit(folder_of_tests().parent), chapters or [], Console(highlight=False))
+    run(kit_here(), chapters or [], Console(highlight=False))
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -118,10 +114,9 @@ def review(
     every: Annotated[bool, typer.Option("--all", help="All your mistakes, due or not.")] = False,
 ) -> None:
     """Find your own earlier mistakes again, in fresh find-the-bug exercises."""
-    from ..learner.kit import Kit
     from ..learner.review import Review
 
-    Review(Kit(folder_of_tests().parent), Console(highlight=False)).run(every)
+    Review(kit_here(), Console(highlight=False)).run(every)
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -134,12 +129,12 @@ def solution(
 
     from ..attempts.results import State, state_of
     from ..learner.checker import Checker
-    from ..learner.kit import Kit, solutions_of
+    from ..learner.kit import solutions_of
 
-    kit, console = Kit(folder_of_tests().parent), Console(highlight=False)
+    kit, console = kit_here(), Console(highlight=False)
     found, chapter = solutions_of(kit, exercise), kit.course.exercise(exercise)[0].name
     kit.text(chapter)
-    with Checker(kit.exercises, kit.exercises) as checker:
+    with Checker(kit) as checker:
         checks = checker.check(chapter)[exercise]
     if state_of(checks) != State.DONE:
         raise CourseError(f"{exercise} does not pass yet; its solution is shown after that")

@@ -1,28 +1,28 @@
 """The main program: it lists the commands, adds the course's own, and reports errors briefly."""
 
-import functools
 import sys
-from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..course import CourseError
-from ..project import described_command, error_at, load_command, own_commands
+from ..project import (
+    CONFIG,
+    PUBLIC,
+    described_command,
+    error_at,
+    folder_with,
+    load_command,
+    own_commands,
+)
 from .shared import AUTHORS, INSTRUCTORS, LEARNERS, app, audiences
 
 THIS_COURSE = "This course"
 # The extras to install for the commands of each audience, as `pip install 'tensorgrade[…]'`.
 EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
-GONE = {  # commands of earlier versions, and what is there instead
-    "figures": "`tensorgrade prove` shows its numbers",
-    "kill-matrix": "`tensorgrade prove` shows its numbers",
-    "adopt": "write the mistake into MISTAKES of the exercise's grader file",
-}
 IN_A_KIT = "`tensorgrade watch` shows where to begin, and checks your file each time you save it."
 IN_A_COURSE = (
     "`tensorgrade watch` checks this course's exercises, `tensorgrade author` builds what you "
@@ -61,10 +61,9 @@ def options(version: Annotated[bool, VERSION] = False) -> None:
 
 def next_step() -> str:
     """Return what to do next in this folder, in sentences."""
-    here = Path.cwd()
-    if any((folder / "course_config.py").exists() for folder in (here, *here.parents)):
+    if folder_with(CONFIG):
         return IN_A_COURSE
-    return IN_A_KIT if (here / "exercises" / "course.json").exists() else ELSEWHERE
+    return IN_A_KIT if folder_with(PUBLIC) else ELSEWHERE
 
 
 def hide_commands_of_others() -> None:
@@ -76,46 +75,27 @@ def hide_commands_of_others() -> None:
             group.hidden = True
 
 
-def add_commands_of_the_course(called: str) -> None:
-    """Add the commands of the course in this folder. Raises CourseError for a broken one.
+def add_commands_of_the_course(called: str) -> Path | None:
+    """Add the commands of the course in this folder. Return the file of the one to run, if any.
 
     called: the command to run. Only that one is imported; for the others the help shows the
-    descriptions in their files. The engine's own commands have precedence. An unknown command
-    outside a course raises CourseError too, unless it resembles one of the engine's.
+    descriptions in their files. The engine's own commands have precedence. Raises CourseError for a
+    broken one, and for an unknown one outside a course unless it resembles one of the engine's.
     """
     ours = audiences()
     if called in ours:
-        return
+        return None
     there = own_commands(Path.cwd())
-    if called in GONE and called not in there:
-        raise CourseError(f"there is no command {called!r} any more; {GONE[called]}")
     if not there and called and not called.startswith("-") and not get_close_matches(called, ours):
         where = "if it belongs to a course, go to the course's folder first"
         raise CourseError(f"there is no command {called!r} here; {where}")
     for name, path in there.items():
-        if name in ours:
-            continue
         if name == called:
-            app.command(name, rich_help_panel=THIS_COURSE)(with_a_sentence(load_command(path)))
-        else:
+            app.command(name, rich_help_panel=THIS_COURSE)(load_command(path))
+        elif name not in ours:
             about = described_command(path)
             app.command(name, rich_help_panel=THIS_COURSE, help=about)(lambda: None)
-
-
-def with_a_sentence(command: FunctionType) -> Callable[..., Any]:
-    """Wrap a command of a course, so that an unexpected error becomes a CourseError."""
-
-    @functools.wraps(command)
-    def run(*arguments: Any, **options: Any) -> Any:
-        try:
-            return command(*arguments, **options)
-        except (CourseError, OSError, typer.Exit, typer.Abort, typer.BadParameter):
-            raise
-        except Exception as error:
-            path = Path(command.__code__.co_filename)
-            raise CourseError(error_at(path.parents[1], error, f"{path}: ")) from error
-
-    return run
+    return there.get(called)
 
 
 def main() -> None:
@@ -124,21 +104,25 @@ def main() -> None:
         typer.echo(f"{next_step()} `tensorgrade --help` lists all commands.")
         return
     hide_commands_of_others()
-    called = sys.argv[1]
+    called, own = sys.argv[1], None
     try:
-        add_commands_of_the_course(called)
+        own = add_commands_of_the_course(called)
         app()
         return
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in OPTIONAL:
-            raise
-        extra = EXTRAS[audiences().get(called, LEARNERS)]
-        told = f"`tensorgrade {called}` needs {package}: pip install 'tensorgrade[{extra}]'"
     except CourseError as error:
         told = str(error)
     except OSError as error:  # a full disk, or a folder without write permission
         place = f"{error.filename}: " if error.filename else ""
         told = f"{place}{error.strerror or error}"
+    except Exception as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        package = (missing or "").partition(".")[0]
+        if own:
+            told = error_at(own.parents[1], error, f"{own}: ")
+        elif package in OPTIONAL:
+            extra = EXTRAS[audiences().get(called, LEARNERS)]
+            told = f"`tensorgrade {called}` needs {package}: pip install 'tensorgrade[{extra}]'"
+        else:
+            raise
     typer.secho(f"tensorgrade: {told}", fg="red", err=True)
     raise SystemExit(2)

@@ -4,8 +4,8 @@ The file also holds inputs and weights. The outputs were computed from these, an
 numbers of another platform may differ.
 """
 
-from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -30,45 +30,15 @@ class Seen(NamedTuple):
     observed: Observation
 
 
-class StoredTraces(Mapping[str, Trace]):
-    """The reference traces of some cases, by the cases' ids, decoded on demand.
+TRACES = "ways|"  # prefix for the rows of traced values
 
-    They are needed only to word error messages, and they make up most of a reference file.
 
-    packed: for each case, its stages, the returned ones, and the place of each stage's value.
-    rows: by dtype, all values, flattened and concatenated. A place is a row, the index of the first
-    number, and the shape.
+def packed_traces(traces: Mapping[str, Trace]) -> dict[str, torch.Tensor]:
+    """Return reference traces in stored form: a part, and their values, flattened, by dtype.
+
+    The part has for each case its stages, the returned ones, and the place of each stage's value: a
+    row, the index of its first number, and the shape.
     """
-
-    def __init__(self, packed: torch.Tensor, rows: dict[str, torch.Tensor]):
-        self.packed, self.rows = packed, rows
-
-    @cached_property
-    def told(self) -> dict[str, list]:
-        """Return for each case its trace in stored form, with the places of its values."""
-        return unpacked_part(self.packed)
-
-    def __getitem__(self, case: str) -> Trace:
-        (stages, returned), places = self.told[case]
-        values = {
-            at: self.rows[row][start : start + prod(shape)].view(shape)
-            for at, (row, start, shape) in places.items()
-        }
-        read = (
-            Stage(0, "", tuple(inputs), tuple(names), values.get(str(at)))
-            for at, (inputs, names) in enumerate(stages)
-        )
-        return Trace(tuple(read), tuple(returned))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.told)
-
-    def __len__(self) -> int:
-        return len(self.told)
-
-
-def stored_traces(traces: Mapping[str, Trace]) -> StoredTraces:
-    """Return reference traces in the form in which they are stored."""
     rows: dict[str, list[torch.Tensor]] = {}
     ends = Counter[str]()
 
@@ -87,11 +57,27 @@ def stored_traces(traces: Mapping[str, Trace]) -> StoredTraces:
         return [[stages, list(trace.returned)], places]
 
     packed = packed_part({case: told(trace) for case, trace in traces.items()})
-    return StoredTraces(packed, {row: torch.cat(values) for row, values in rows.items()})
+    joined = {f"{TRACES}{row}": torch.cat(values) for row, values in rows.items()}
+    return joined | {f"{PART}traces": packed}
+
+
+def unpacked_traces(tensors: dict[str, torch.Tensor]) -> dict[str, Trace]:
+    """Return the reference traces in a file's tensors, by the cases' ids."""
+    found = {}
+    for case, ((stages, returned), places) in unpacked_part(tensors[f"{PART}traces"]).items():
+        values = {
+            at: tensors[f"{TRACES}{row}"][start : start + prod(shape)].view(shape)
+            for at, (row, start, shape) in places.items()
+        }
+        read = (
+            Stage(0, "", tuple(inputs), tuple(names), values.get(str(at)))
+            for at, (inputs, names) in enumerate(stages)
+        )
+        found[case] = Trace(tuple(read), tuple(returned))
+    return found
 
 
 SETTINGS = ("shown", "signature", "rate", "parts")  # fields of a Case
-TRACES = "ways|"  # prefix for the rows of traced values
 
 
 @dataclass(frozen=True)
@@ -140,10 +126,8 @@ def stored_form(references: References) -> tuple[dict[str, Any], dict[str, torch
         error = expected.error and {"type": expected.error.type, "verb": expected.error.verb}
         told = {"values": expected.values, "facts": expected.facts, "error": error}
         index.append(case_to_json(case) | {"expected": told})
-    traces = stored_traces(references.traces)
-    tensors |= {f"{TRACES}{row}": values for row, values in traces.rows.items()}
     about = {"hidden": references.hidden, "bugs": references.bugs, "unfixed": references.unfixed}
-    return {"cases": index, "about": about}, tensors | {f"{PART}traces": traces.packed}
+    return {"cases": index, "about": about}, tensors | packed_traces(references.traces)
 
 
 def load_references(folder: Path, chapter: str, exercises: Iterable[str]) -> References:
@@ -152,7 +136,7 @@ def load_references(folder: Path, chapter: str, exercises: Iterable[str]) -> Ref
     Raises CourseError if a file is missing or damaged.
     """
     entries: tuple[tuple[Case, Observation], ...] = ()
-    traces: list[Any] = []
+    traces: dict[str, Trace] = {}
     bugs: dict[str, str] = {}
     unfixed: dict[str, list[str]] = {}
     hidden = []
@@ -161,15 +145,14 @@ def load_references(folder: Path, chapter: str, exercises: Iterable[str]) -> Ref
         tensors = read_tensors(path)
         try:
             entries += entries_in(tensors)
-            rows = {n.removeprefix(TRACES): t for n, t in tensors.items() if n.startswith(TRACES)}
-            traces.append(StoredTraces(tensors[f"{PART}traces"], rows))
+            traces |= unpacked_traces(tensors)
             about = unpacked_part(tensors[f"{PART}about"])
             bugs |= about["bugs"]
             unfixed |= about["unfixed"]
             hidden.append(about["hidden"])
         except DAMAGES:
             raise damaged(path) from None
-    return References(chapter, all(hidden), entries, ChainMap(*traces), bugs, unfixed)
+    return References(chapter, all(hidden), entries, traces, bugs, unfixed)
 
 
 def entries_in(tensors: dict[str, torch.Tensor]) -> tuple[tuple[Case, Observation], ...]:

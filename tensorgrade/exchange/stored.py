@@ -37,7 +37,6 @@ def stored_bytes(key: str, parts: Mapping[str, Any], tensors: dict[str, torch.Te
 
 def store(path: Path, key: str, parts: Mapping[str, Any], tensors: dict[str, torch.Tensor]) -> None:
     """Write a file completely or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, stored_bytes(key, parts, tensors))
 
 

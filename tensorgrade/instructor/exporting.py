@@ -15,10 +15,10 @@ from ..lateness import in_zone, is_released
 from ..sources.finding import PEOPLE, named
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
-from ..views.words import plural
+from ..views.words import STATES, plural
 from .gradebooks import EXPORT, Export, canvas_csv, moodle_csv, write
 from .people import Roster, read_people, safe
-from .report.page import PAGES, STATES, Person, people_of
+from .report.page import PAGES, Person, people_of
 from .results import Results, rows_of
 from .rules import Term, terms_of, total
 

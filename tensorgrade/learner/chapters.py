@@ -89,9 +89,3 @@ def written_in(path: Path) -> set[str]:
         return written(source_in(path.read_bytes(), str(path)).text)
     except Unreadable:
         return set()
-
-
-def make_chapters_importable() -> None:
-    """Add the chapter finder after all other finders, unless it was added before."""
-    if not any(isinstance(finder, Chapters) for finder in sys.meta_path):
-        sys.meta_path.append(Chapters())

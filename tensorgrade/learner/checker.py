@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.results import Results
 from ..attempts.scoring import results_on
@@ -16,41 +17,35 @@ from ..history import remember
 from ..runner.source import Source
 from ..sources.submitted_files import SubmittedFiles
 from ..views.summary import left_out
+from .kit import Kit
 
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
+TICK = 0.1  # seconds between two looks at the files
 
 
 class Checker:
-    """The checks of a course, kept in memory. tests: their folder. folder: the learner's files."""
+    """The checks of a kit, kept in memory."""
 
-    def __init__(self, tests: Path, folder: Path):
+    def __init__(self, kit: Kit):
         torch.set_num_threads(1)
-        self.maker, self.folder = AttemptMaker(Setup(tests)), folder
+        self.maker, self.kit = AttemptMaker(Setup(kit.exercises)), kit
         limits = self.maker.course.limits
         limits = replace(limits, load_seconds=PATIENCE, case_seconds=PATIENCE)
         self.course = self.maker.course = replace(self.maker.course, limits=limits)
         self.saved: dict[str, tuple[int, int] | None] = {}  # by chapter: the file last checked
         self.left_out: dict[str, list[str]] = {}  # by chapter: notes on code that cannot run
 
-    def path(self, chapter: str) -> Path:
-        """Return the path of the learner's script for a chapter."""
-        return self.folder / f"{chapter}.py"
-
     def changed(self) -> list[str]:
         """Return the chapters whose script was saved since its last check; at first all."""
         names = (chapter.name for chapter in self.course.chapters)
-        return [n for n in names if stamp(self.path(n)) not in (None, self.saved.get(n))]
+        return [n for n in names if stamp(self.kit.path(n)) not in (None, self.saved.get(n))]
 
     def check(self, chapter: str) -> Results:
         """Return the checks on a chapter's script."""
-        self.saved[chapter] = stamp(self.path(chapter))
-        attempt = self.maker.attempt(chapter, self.path(chapter))
-        try:
-            results = results_on(attempt)
-            self.left_out[chapter] = left_out(attempt)
-        finally:
-            attempt.lab.close()
-        remember(self.maker.tests, self.folder, results)
+        path = self.kit.path(chapter)
+        self.saved[chapter] = stamp(path)
+        results = self.results_of(self.maker.attempt(chapter, path))
+        remember(self.course, self.kit.exercises, self.kit.scripts, results)
         return results
 
     def check_changed(self) -> Results:
@@ -62,9 +57,14 @@ class Checker:
 
     def check_file(self, chapter: str, source: Source | SubmittedFiles, *names: str) -> Results:
         """Return the checks on another text or file, of these exercises (default: all)."""
-        attempt = self.maker.attempt_from_source(chapter, source)
+        return self.results_of(self.maker.attempt_from_source(chapter, source), *names)
+
+    def results_of(self, attempt: Attempt, *names: str) -> Results:
+        """Return the checks on an attempt, and keep the notes on code in it that cannot run."""
         try:
-            return results_on(attempt, *names)
+            results = results_on(attempt, *names)
+            self.left_out[attempt.chapter.name] = left_out(attempt)
+            return results
         finally:
             attempt.lab.close()
 

@@ -16,7 +16,6 @@ from ..project import load_course
 from ..runner.source import Unreadable, decode
 from ..views.words import definition_in
 
-NOT_WRITTEN = re.compile(r"^[ \t]+raise NotImplementedError\b", re.M)
 # How editors take the line to open; all others get the file only.
 WITH_PLUS = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro"}
 WITH_GOTO = ("code", "codium", "cursor")
@@ -30,14 +29,20 @@ MARKERS = re.compile(r"^ *### .*\n?", re.M)  # the lines around a solution
 
 @dataclass(frozen=True)
 class Kit:
-    """The folder that a learner unpacked."""
+    """The folder that a learner unpacked. own: the learner's scripts, if elsewhere."""
 
     root: Path
+    own: Path | None = None
 
     @property
     def exercises(self) -> Path:
-        """Return the folder with the learner's files and the checks."""
+        """Return the folder with the checks."""
         return self.root / "exercises"
+
+    @property
+    def scripts(self) -> Path:
+        """Return the folder with the learner's scripts."""
+        return self.own or self.exercises
 
     @cached_property
     def course(self) -> Course:
@@ -46,7 +51,7 @@ class Kit:
 
     def path(self, chapter: str) -> Path:
         """Return the path of the learner's script for a chapter."""
-        return self.exercises / f"{chapter}.py"
+        return self.scripts / f"{chapter}.py"
 
     def notebook(self, chapter: str) -> Path:
         """Return the path of the learner's notebook for a chapter."""
@@ -107,20 +112,6 @@ def with_original(text: str, original: str, name: str, file: str) -> str:
             f"`tensorgrade reset {file.removesuffix('.py')}` puts the whole chapter back"
         )
     return text.replace(own, stub)
-
-
-def line_to_edit(text: str, name: str) -> int:
-    """Return the line of an exercise to open: the line to replace, or else its first line.
-
-    >>> line_to_edit("import torch\\n\\ndef f():\\n    raise NotImplementedError\\n", "f")
-    4
-    """
-    own = definition_in(text, name)
-    if not own:
-        return 1
-    start = text.rfind(own)
-    written = NOT_WRITTEN.search(own)
-    return text.count("\n", 0, start + (written.end() if written else 0)) + 1
 
 
 def open_in_editor(path: Path, line: int) -> str:

@@ -4,16 +4,14 @@ import time
 import webbrowser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
-from pathlib import Path
 from threading import Thread
 
 import typer
 
 from ..attempts.results import Results
 from ..views.lessons import lessons_page
-from .checker import Checker
-
-TICK = 0.1  # seconds between two looks at the files
+from .checker import TICK, Checker
+from .kit import Kit
 
 
 def serve(pages: dict[str, str]) -> ThreadingHTTPServer:
@@ -40,15 +38,15 @@ def serve(pages: dict[str, str]) -> ThreadingHTTPServer:
     return server
 
 
-def read_live(tests: Path, folder: Path, show: bool) -> None:
+def read_live(kit: Kit, show: bool) -> None:
     """Serve the page and check each saved file, until Ctrl-C is pressed."""
     pages: dict[str, str] = {}
     results, server = Results(), None
     try:
-        with Checker(tests, folder) as checker:
+        with Checker(kit) as checker:
             for version in count(1):
                 results |= checker.check_changed()
-                page = lessons_page(checker.course, tests.parent, results, folder, version)
+                page = lessons_page(checker.course, kit.root, results, kit.scripts, version)
                 pages |= {"/": page, "/version": str(version)}
                 if server is None:
                     server = serve(pages)

@@ -15,6 +15,7 @@ from ..attempts.results import State
 from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
 from ..course import CourseError
+from ..project import PUBLIC, folder_with
 from ..runner.reading import Cell, extract
 from ..runner.source import Source
 from ..runner.syntax import bound_by
@@ -119,22 +120,21 @@ def is_beside(name: str, folder: Path) -> bool:
     return place == folder and name != "__main__"
 
 
-def find_exercises(start: Path | None = None) -> Path:
-    """Return the folder of the public checks: in `start` or in the nearest folder above it.
+def find_exercises() -> Path:
+    """Return the folder of the public checks: in the current folder or in the nearest one above.
 
-    It is an unpacked `checks.zip`, or an `exercises` folder with a `course.json`. start: by default
-    the current folder. Raises CourseError.
+    It is an unpacked `checks.zip`, or an `exercises` folder with a `course.json`. Raises
+    CourseError.
     """
-    start = (start or Path.cwd()).resolve()
-    for folder in (start, *start.parents):
-        if (folder / CHECKS).is_file():
-            changed = (folder / CHECKS).stat().st_mtime_ns
-            return Path(unpacked(folder / CHECKS, changed).name, "exercises")
-        if (folder / "exercises" / "course.json").is_file():
-            return folder / "exercises"
-    raise CourseError(
-        f"the public checks are missing: put {CHECKS} next to the notebook, in {start}"
-    )
+    root = folder_with(CHECKS, PUBLIC)
+    if root is None:
+        raise CourseError(
+            f"the public checks are missing: put {CHECKS} next to the notebook, in {Path.cwd()}"
+        )
+    if (root / CHECKS).is_file():
+        changed = (root / CHECKS).stat().st_mtime_ns
+        return Path(unpacked(root / CHECKS, changed).name, "exercises")
+    return root / "exercises"
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from ..exchange.text import sentence
 from ..folders import OWN_FOLDER
 from ..history import read_history
 from ..runner.source import Source
-from ..views.note import Note
+from ..views.note import OF_THE_TEST
 from ..views.words import definition_in
 from .checker import Checker
 from .kit import Kit
@@ -35,19 +35,19 @@ Find it, change only that, save, and press Enter in the terminal.
 
 
 class Known(msgspec.Struct):
-    """When a mistake was last named or found: a day in ISO format.
+    """The day on which a mistake was last named or found.
 
     found: how many times it was found without help since it was named.
     """
 
-    day: str
+    day: date
     found: int = 0
 
     @property
     def due(self) -> date:
         """Return the day on which the mistake comes back."""
         wait = WAITS[min(self.found, len(WAITS) - 1)]
-        return date.fromisoformat(self.day) + timedelta(days=wait)
+        return self.day + timedelta(days=wait)
 
 
 class Review:
@@ -65,7 +65,8 @@ class Review:
             found = msgspec.json.decode(self.file.read_bytes(), type=dict[str, Known])
         except (OSError, msgspec.MsgspecError):  # missing or damaged
             found = {}
-        self.known = {name: Known(entry.day) for name, entry in self.named.items()}
+        days = {name: entry.at.astimezone().date() for name, entry in self.named.items()}
+        self.known = {name: Known(day) for name, day in days.items()}
         self.known |= {
             n: k for n, k in found.items() if n in self.named and k.day >= self.known[n].day
         }
@@ -81,7 +82,7 @@ class Review:
             self.console.print(f"Nothing is due today. The next review is on {first}.")
             self.console.print("To practise without waiting: tensorgrade review --all")
         else:
-            with Checker(self.kit.exercises, self.kit.exercises) as self.checker:
+            with Checker(self.kit) as self.checker:
                 any(self.stops_at(mistake) for mistake in due)
 
     def stops_at(self, mistake: str) -> bool:
@@ -113,13 +114,13 @@ class Review:
 
     def remember(self, mistake: str, found: int) -> None:
         """Store that a mistake was found today. found: as in `Known`."""
-        self.known[mistake] = Known(date.today().isoformat(), found)
+        self.known[mistake] = Known(date.today(), found)
         self.file.write_bytes(msgspec.json.encode(self.known))
 
     def problem_in(self, exercise: str, code: str) -> str:
         """Return what is wrong with a repair; "" if it is right."""
         failed = first_failure(self.results(exercise, code))
-        return sentence(Note(failed.finding).finding.diagnosis.problem) if failed else ""
+        return sentence((failed.finding or OF_THE_TEST).diagnosis.problem) if failed else ""
 
     def results(self, exercise: str, code: str) -> list[CheckResult]:
         """Run an exercise's checks on the learner's script with this code in its place."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ..attempts.results import CheckResult, Results, State, state_of
+from ..attempts.results import Results, State, state_of
 from ..course import Chapter, CourseError
 from ..sources.submitted_files import SubmittedFiles
 from ..views.points import Checked, earned
@@ -37,7 +37,7 @@ def submit(kit: Kit, chapters: list[str], console: Console) -> None:
     """
     course = kit.course
     asked = [course.chapter_called(name) or course.chapter(name) for name in chapters]
-    with Checker(kit.exercises, kit.exercises) as checker:
+    with Checker(kit) as checker:
         found = [part_of(kit, checker, one, bool(asked)) for one in asked or course.chapters]
     parts = [part for part in found if part]
     if not parts:
@@ -53,34 +53,30 @@ def part_of(kit: Kit, checker: Checker, chapter: Chapter, asked: bool) -> Part |
     Of a script and a notebook, the one with more points counts. Raises CourseError if a chapter
     that was asked for has no file.
     """
-    paths = [kit.path(chapter.name), kit.notebook(chapter.name)]
-    found = {path: checks_on(checker, chapter.name, path) for path in paths if path.is_file()}
+    found: dict[Path, Results] = {}
+    script, notebook = kit.path(chapter.name), kit.notebook(chapter.name)
+    if script.is_file():
+        found[script] = checker.check(chapter.name)
+    if notebook.is_file():
+        files = SubmittedFiles("you", chapter.name, notebook.name, notebook.read_bytes())
+        found[notebook] = checker.check_file(chapter.name, files)
     if not found and asked:
         raise kit.missing(chapter.name)
-    begun = [path for path in found if any(map(is_begun, found[path].values()))]
+    begun = [
+        path
+        for path, results in found.items()
+        if any(state_of(checks) != State.TO_DO for checks in results.values())
+    ]
     among = begun or (list(found) if asked else [])
     if not among:
         return None
-    best = max(among, key=lambda path: sum(map(earned, found[path].values())))
+    best = max(among, key=lambda path: earned(*found[path].values()))
     return Part(chapter, best, found[best], next((one for one in begun if one != best), None))
-
-
-def is_begun(checks: list[CheckResult]) -> bool:
-    """Return True if an exercise is no longer to do."""
-    return state_of(checks) != State.TO_DO
-
-
-def checks_on(checker: Checker, chapter: str, path: Path) -> Results:
-    """Return the checks on a script or a notebook, by exercise."""
-    if path.suffix == ".py":
-        return checker.check(chapter)
-    return checker.check_file(chapter, SubmittedFiles("you", chapter, path.name, path.read_bytes()))
 
 
 def print_part(console: Console, part: Part) -> None:
     """Print a chapter's line, and what is wrong, not written or left out."""
-    total = sum(map(earned, part.results.values()))
-    points = f"{in_tenths(total)} of {part.chapter.points:g} points"
+    points = f"{in_tenths(earned(*part.results.values()))} of {part.chapter.points:g} points"
     console.print(Text.assemble((part.chapter.title, "bold"), f"  {points}"))
     by_state: dict[str, list[str]] = {}
     for name, checks in part.results.items():

@@ -28,13 +28,12 @@ from ..views.summary import (
     print_progress,
 )
 from ..views.words import path_here
-from .checker import Checker, stamp
-from .kit import Kit, line_to_edit, open_in_editor, reset
+from .checker import TICK, Checker, stamp
+from .kit import Kit, open_in_editor, reset
 
 KEYS = "h hint  n next  b back  l list  c checks  o open  r read  x reset  q quit"
 AGAIN = "Each save is checked."
 QUIT = ("q", "\x03", "\x04")
-TICK = 0.1  # seconds between two looks at the files
 STILL = 0.05  # seconds without a change after which a saved file counts as complete
 
 
@@ -44,11 +43,11 @@ class Watch:
     plain: print sentences instead of drawings (default: if the console is not a terminal).
     """
 
-    def __init__(self, tests: Path, folder: Path, console: Console, plain: bool | None = None):
-        self.console, self.keys = console, Keys()
+    def __init__(self, kit: Kit, console: Console, plain: bool | None = None):
+        self.kit, self.console, self.keys = kit, console, Keys()
         self.plain = not console.is_terminal if plain is None else plain
-        self.checker = Checker(tests, folder)
-        self.course, self.kit = self.checker.course, Kit(tests.parent)
+        self.checker = Checker(kit)
+        self.course = self.checker.course
         self.results = Results()
         self.name: str | None = None  # the exercise that is shown; None: all are done
         self.hints, self.checks = 0, False  # how many hints are shown, and if the checks are
@@ -72,7 +71,7 @@ class Watch:
         """Watch until a key quits. Raises CourseError if there is nothing to watch."""
         with self.keys:
             if not self.look():
-                raise CourseError(f"there is no chapter's file in {self.checker.folder}")
+                raise CourseError(f"there is no chapter's file in {self.kit.scripts}")
             while (key := self.keys.next(TICK)) not in QUIT:
                 if key in self.press_for:
                     self.press(key)
@@ -97,7 +96,7 @@ class Watch:
 
     def wait_until_complete(self, chapter: str) -> None:
         """Wait until an editor has written all of a file. Many editors empty it first."""
-        path, before = self.checker.path(chapter), None
+        path, before = self.kit.path(chapter), None
         while before != (before := stamp(path)):
             time.sleep(STILL)
 
@@ -164,7 +163,7 @@ class Watch:
 
     def read(self) -> None:
         """Open the lessons in a browser, at the exercise."""
-        out = write_lessons(self.course, self.kit.root, self.results, self.checker.folder)
+        out = write_lessons(self.course, self.kit.root, self.results, self.kit.scripts)
         webbrowser.open(f"{out.resolve().as_uri()}#{self.name or ''}")
         self.draw(f"opened {path_here(out)}")
 
@@ -172,16 +171,13 @@ class Watch:
         """Open the line to look at in an editor, which has the terminal until it ends."""
         if self.name:
             checked = self.checked(self.name)
-            path, line = Path(checked.path), checked.note.line if checked.note else None
-            if checked.state != State.WRONG:
-                line = line_to_edit(path.read_text(encoding="utf-8", errors="replace"), self.name)
             with self.keys.lent():
-                said = open_in_editor(path, line or 1)
+                said = open_in_editor(Path(checked.path), checked.line_to_edit)
             self.draw(said)
 
     def checked(self, name: str) -> Checked:
         """Return an exercise with its checks."""
-        return checked_in(self.checker.folder, self.course, name, self.results[name])
+        return checked_in(self.kit.scripts, self.course, name, self.results[name])
 
     def ask(self, question: str) -> str:
         """Return the line that the learner types."""
@@ -240,9 +236,9 @@ def said(finding: Finding) -> tuple:
     return *finding.mistakes, diagnosis.problem, finding.earlier, str(values)
 
 
-def watch(tests: Path, folder: Path, plain: bool | None = None) -> None:
-    """Watch a folder until `q` or Ctrl-C is pressed."""
-    session = Watch(tests, folder, Console(highlight=False), plain)
+def watch(kit: Kit, plain: bool | None = None) -> None:
+    """Watch a learner's scripts until `q` or Ctrl-C is pressed."""
+    session = Watch(kit, Console(highlight=False), plain)
     try:
         session.run()
     except KeyboardInterrupt:

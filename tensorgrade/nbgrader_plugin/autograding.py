@@ -30,6 +30,7 @@ from ..processes import side_by_side
 from ..project import load_course
 from ..sources.submitted_files import SubmittedFiles
 from ..views.pages import pages_in
+from ..views.words import STATES
 
 TRIES = 2
 GRADERS = (".py", ".json", ".safetensors")  # what graders consist of
@@ -95,24 +96,16 @@ def earns_points(cell: NotebookNode) -> bool:
 
 
 def points_of(verdict: dict | None, most: float) -> float:
-    """Return a verdict's points, as a share of the cell's points and never more than those."""
+    """Return a verdict's points, as a share of the cell's points."""
     if verdict is None or not verdict["max_points"]:
         return 0.0
-    return round(min(1.0, max(0.0, verdict["points"] / verdict["max_points"])) * most, 6)
+    return round(verdict["points"] / verdict["max_points"] * most, 6)
 
 
-STATES = {
-    "passed": ("✓ right", "#2e7d32"),
-    "partial": ("◐ partly right", "#8a5a00"),
-    "failed": ("✗ wrong", "#b00020"),
-    "not_attempted": ("○ not written yet", "#5f6368"),
-    "error": ("✗ raises an error", "#b00020"),
-    "timeout": ("✗ timed out", "#b00020"),
-    "killed": ("✗ was ended", "#b00020"),
-}
 TEMPLATE = pages_in().from_string("""\
 {% from "note.html" import card %}
-{% call card(colour, state, exercise, "%g of %g points" % (earned, most)) %}
+{% set mark, words = states[status] %}
+{% call card(mark, words, exercise, "%g of %g points" % (earned, most)) %}
 {% if message != "Right." %}
 <div style="margin-top:6px">{{ message }}</div>
 {% endif %}
@@ -129,8 +122,7 @@ TEMPLATE = pages_in().from_string("""\
 def graded_card(verdict: dict | None, earned: float, most: float) -> str:
     """Return the HTML of a card for a row of `results.jsonl`; without a row, one that says so."""
     told = verdict or {"status": "not_attempted", "message": NO_SUCH_EXERCISE}
-    state, colour = STATES[told["status"]]
-    return TEMPLATE.render(told, state=state, colour=colour, earned=earned, most=most)
+    return TEMPLATE.render(told, states=STATES, earned=earned, most=most)
 
 
 def restore_graded_cells(nb: NotebookNode, released: Notebook) -> None:

@@ -5,8 +5,9 @@ the grader file. It shows failures as notes for learners, and ends a run with a 
 exercises.
 """
 
+import functools
 import gc
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,9 +29,8 @@ from ..views.note import Note
 from ..views.summary import print_nothing_found, print_summary
 
 KEYWORD = "a check of a course"  # of the items that show checks, in their reports
-COURSES = pytest.StashKey[dict[Path, Course]]()  # by folder of checks
 EXERCISES = pytest.StashKey[list[str]]()  # the names that `-k` can select, in order
-MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
+MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()  # by folder of checks
 RESULTS = pytest.StashKey[dict[Path, Results]]()  # by folder of checks
 
 
@@ -61,12 +61,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--plain",
-        action="store_true",
+        action=BooleanOptionalAction,
         default=None,
         help="print sentences and no drawings, as for a screen reader (default without a terminal)",
-    )
-    group.addoption(
-        "--no-plain", dest="plain", action="store_false", help="print drawings into a file too"
     )
 
 
@@ -80,8 +77,7 @@ def number_of_hints(text: str) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[COURSES], config.stash[MAKERS], config.stash[EXERCISES] = {}, {}, []
-    config.stash[RESULTS] = {}
+    config.stash[MAKERS], config.stash[RESULTS], config.stash[EXERCISES] = {}, {}, []
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -99,46 +95,37 @@ def pytest_collect_file(
     collectors = yield
     found = [
         ChecksFile.from_parent(parent, path=path, folder=folder, chapter=chapter, names=names)
-        for path, folder, chapter, names in files_of_checks(parent.config, file_path)
+        for path, folder, chapter, names in files_of_checks(file_path)
     ]
     return list(found) or collectors
 
 
-def files_of_checks(
-    config: pytest.Config, path: Path
-) -> Iterator[tuple[Path, Path, Chapter, list[str]]]:
+def files_of_checks(path: Path) -> Iterator[tuple[Path, Path, Chapter, list[str]]]:
     """Yield (file, folder of checks, chapter, exercises) for what a path shows.
 
     A grader file shows the exercises that it judges, a learner's file its chapter. The file of a
     chapter may be missing. Then `course.json` shows the chapter.
     """
     folder, graders = path.parent, path.parents[1]
+    signs = (graders.parent / "course_config.py", graders / "course.json")
     if path.suffix in (".py", ".json") and (folder / "course.json").exists():
-        for chapter in course_in(config, folder).chapters:
+        for chapter in course_in(folder).chapters:
             file = folder / f"{chapter.name}.py"
             shows = file if file.exists() else folder / "course.json"
             if path == shows and not (folder / chapter.name).is_dir():  # else these are graders
                 yield file, folder, chapter, [one.name for one in chapter.exercises]
-    elif path.suffix == ".py" and has_course(graders):
-        for chapter in course_in(config, graders).chapters:
+    elif path.suffix == ".py" and any(map(Path.exists, signs)):
+        for chapter in course_in(graders).chapters:
             names = [one.name for one in chapter.exercises if path.stem in (one.name, one.like)]
             if chapter.name == folder.name and names:
                 yield path, graders, chapter, names
 
 
-def has_course(folder: Path) -> bool:
-    """Return True if a folder of graders belongs to a course."""
-    config = folder.parent / "course_config.py"
-    return config.exists() or (folder / "course.json").exists()
-
-
-def course_in(config: pytest.Config, folder: Path) -> Course:
+@functools.cache
+def course_in(folder: Path) -> Course:
     """Return the course of a folder of checks, read once. Raises UsageError if it is wrong."""
-    courses = config.stash[COURSES]
     try:
-        if folder not in courses:
-            courses[folder] = load_course(folder)
-        return courses[folder]
+        return load_course(folder)
     except CourseError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -158,24 +145,18 @@ class ChecksFile(pytest.File):
                 if check.points or is_learners:
                     name = f"{exercise.name}: {check.says}"
                     yield CheckItem.from_parent(
-                        self, name=name, exercise=exercise.name, check=check
+                        self, name=name, file=self, exercise=exercise.name, check=check
                     )
 
 
 class CheckItem(pytest.Item):
     """A check of an exercise as a test. result: of the check, as soon as its exercise ran."""
 
-    def __init__(self, *, exercise: str, check: Check, **more: Any):
+    def __init__(self, *, file: ChecksFile, exercise: str, check: Check, **more: Any):
         super().__init__(**more)
-        self.exercise, self.check = exercise, check
+        self.file, self.exercise, self.check = file, exercise, check
         self.result: CheckResult | None = None
         self.keywords[KEYWORD] = True
-
-    @property
-    def file(self) -> ChecksFile:
-        """Return the file that shows the check."""
-        assert isinstance(self.parent, ChecksFile)
-        return self.parent
 
     def setup(self) -> None:
         """Run and check all selected exercises of the chapter, unless that has been done."""
@@ -245,15 +226,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def attempt_in(config: pytest.Config, maker: AttemptMaker, chapter: str) -> Attempt:
-    """Return the attempt at a chapter in the folder of learner files, created once for a run."""
+    """Return the attempt at a chapter in the folder of learner files, created once for a run.
+
+    Raises CourseError, also if nothing is built yet.
+    """
     folder = config.getoption("attempt")
-    try:
-        hidden = maker.side(chapter).references.hidden
-    except CourseError as error:  # if nothing has been built yet
-        pytest.exit(str(error), returncode=2)
-    if hidden and not folder:
-        asks = "whose answers? pytest graders/ --attempt DIR, where DIR holds the chapters' files"
-        pytest.exit(asks, returncode=2)
+    if maker.side(chapter).references.hidden and not folder:
+        raise CourseError(
+            "whose answers? pytest graders/ --attempt DIR, where DIR holds the chapters' files"
+        )
     if chapter not in maker.attempts:
         place = config.invocation_params.dir / Path(folder or maker.tests)
         maker.attempts[chapter] = maker.attempt(chapter, place / f"{chapter}.py")
@@ -312,7 +293,7 @@ def pytest_terminal_summary(
             terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)
         folder = config.invocation_params.dir / (config.getoption("attempt") or tests)
         print_summary(terminalreporter, results, config.stash[MAKERS][tests], config)
-        remember(tests, folder, results)
+        remember(course_in(tests), tests, folder, results)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -35,7 +35,7 @@ def comparison(diagnosis: Diagnosis, width: int, colour: bool) -> list[Text]:
     if pair is None:
         return [Text(f"{name:<9} {text}") for name, text in labelled(diagnosis)]
     for columns in range(MOST, LEAST - 1, -1):
-        lines, index = blocks(pair, columns, colour)
+        lines, index = blocks(pair, columns)
         if max(map(len, lines)) <= width:
             break
     legend = LEGEND if colour else DIFFERS
@@ -64,7 +64,7 @@ def pair_in(diagnosis: Diagnosis) -> Pair | None:
     return expected, actual, expected != actual if differs is None else differs
 
 
-def blocks(pair: Pair, columns: int, colour: bool) -> tuple[list[Text], str]:
+def blocks(pair: Pair, columns: int) -> tuple[list[Text], str]:
     """Return the part of both tensors with the first difference, side by side, and its index.
 
     The index is as Python writes it; "" if the part is all. columns: the most of them to show.
@@ -73,7 +73,7 @@ def blocks(pair: Pair, columns: int, colour: bool) -> tuple[list[Text], str]:
     want, got, marked = (as_matrices(one)[part] for one in pair)
     digits = digits_for(want[marked], got[marked])
     values = torch.cat([want.double().flatten(), got.double().flatten()]).abs()
-    largest = max(values[values.isfinite()].tolist(), default=0.0) if colour else None
+    largest = max(values[values.isfinite()].tolist(), default=0.0)
     expected, yours = shapes_of(pair[0], pair[1])
     left = block(f"expected {expected}", want, torch.zeros_like(marked), digits, largest)
     right = block(f"yours {yours}", got, marked, digits, largest)
@@ -110,11 +110,11 @@ def as_matrices(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def block(
-    title: str, matrix: torch.Tensor, marked: torch.Tensor, digits: int, largest: float | None
+    title: str, matrix: torch.Tensor, marked: torch.Tensor, digits: int, largest: float
 ) -> list[Text]:
     """Return a title and the rows of a matrix, with `≠` at marked entries.
 
-    largest: the value with the strongest colour; None for no colours.
+    largest: the value with the strongest colour. A console without colours leaves them out.
     """
     values = matrix.tolist()
     words = [[number(value, digits) for value in row] for row in values]
@@ -123,8 +123,8 @@ def block(
     for row in zip(values, words, marked.tolist(), strict=True):
         line = Text()
         for value, word, hit in zip(*row, strict=True):
-            style = "" if largest is None else shaded(float(value), largest, hit)
-            line.append(f" {word.rjust(width)}{'≠' if hit else ' '}", style)
+            sign = "≠" if hit else " "
+            line.append(f" {word.rjust(width)}{sign}", shaded(value.real, largest, hit))
         lines.append(line)
     return lines
 

@@ -23,7 +23,6 @@ from ..course import Chapter, Course, CourseError, Exercise
 from .formulas import BLOCK, in_mathml
 from .pages import VIEWS, pages_in
 from .summary import checked_in, first_to_work_on
-from .words import definition_in
 
 PLACEHOLDER = "formula{}formula"
 PICTURE = re.compile(r'<p>(<img src="attachment:([\w-]+)\.png"[^>]*>)</p>')
@@ -86,12 +85,7 @@ def lessons_page(
         (chapter, list(blocks_of(notebook_of(root, chapter.name), chapter)))
         for chapter in course.chapters
     ]
-    checked, own = {}, {}
-    for name, checks in by_exercise.items():
-        checked[name] = checked_in(folder, course, name, checks)
-        if checked[name].state == State.DONE:
-            text = Path(checked[name].path).read_text("utf-8", errors="replace")
-            own[name] = definition_in(text, name)
+    checked = {n: checked_in(folder, course, n, checks) for n, checks in by_exercise.items()}
     # The script NAME.js replaces the still picture NAME.png of a lesson.
     pictures = sorted((root / "exercises" / "pictures").glob("*.js"))
     scripts = [path.read_text(encoding="utf-8") for path in (VIEWS / "lessons.js", *pictures)]
@@ -99,7 +93,7 @@ def lessons_page(
         course=course,
         chapters=chapters,
         checked=checked,
-        own=own,
+        own={name: one.code for name, one in checked.items() if one.state == State.DONE},
         minutes={chapter.name: minutes(blocks) for chapter, blocks in chapters},
         shapes=cheat_sheet(chapters),
         first=first_to_work_on(course, by_exercise),

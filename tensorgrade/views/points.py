@@ -1,24 +1,30 @@
 """The state and the points of an exercise, in the same words in every view."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..attempts.results import CheckResult, Rule, State, first_failure, state_of
+from ..attempts.results import CheckResult, Rule, State, first_failure, state_of, sums
 from ..course import Exercise
 from .note import Note
 from .words import in_tenths, plural
 
+NOT_WRITTEN = re.compile(r"^[ \t]+raise NotImplementedError\b", re.M)
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
 
 
 @dataclass(frozen=True)
 class Checked:
-    """An exercise with the results of its checks. path, line: its place, as for a note."""
+    """An exercise with the results of its checks.
+
+    path, line: its place, as for a note. code: the learner's own definition.
+    """
 
     exercise: Exercise
     results: list[CheckResult]
     path: str = ""
     line: int | None = None
+    code: str = ""
 
     @property
     def place(self) -> str:
@@ -52,6 +58,14 @@ class Checked:
         return Note(first.finding, self.path, self.line) if first else None
 
     @property
+    def line_to_edit(self) -> int:
+        """The line to open: the wrong one, the one to replace, or the first of the exercise."""
+        if self.note and self.state == State.WRONG:
+            return self.note.line or 1
+        to_write = NOT_WRITTEN.search(self.code)
+        return (self.line or 1) + self.code.count("\n", 0, to_write.end() if to_write else 0)
+
+    @property
     def points(self) -> float:
         """The points that the checks earn."""
         return earned(self.results)
@@ -67,9 +81,9 @@ class Checked:
         return how_earned(self.results, self.exercise.points)
 
 
-def earned(checks: list[CheckResult]) -> float:
-    """Return the points that the checks earn."""
-    return round(sum(check.earned for check in checks), 6)
+def earned(*exercises: list[CheckResult]) -> float:
+    """Return the points that the checks of exercises earn, without errors of rounding."""
+    return round(sum(sums(checks)[0] for checks in exercises), 6)
 
 
 # Why points differ from those of the passed checks.

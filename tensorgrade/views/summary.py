@@ -20,7 +20,7 @@ from ..judging.diagnosis import Diagnosis
 from ..judging.errors import raised
 from .hints import print_hints
 from .points import MARKS, Checked, earned
-from .words import in_tenths, line_of, path_here, plural
+from .words import definition_in, in_tenths, path_here, plural
 
 STYLES = {"✓": "green", "✗": "bold red", "○": "dim"}
 WIDEST, BAR = 100, 16
@@ -124,7 +124,7 @@ def print_progress(
         shown = [one for one in chapter.exercises if one.name in by_exercise]
         if not shown:
             continue
-        points = sum(earned(by_exercise[one.name]) for one in shown)
+        points = earned(*(by_exercise[one.name] for one in shown))
         sums.append((points, sum(one.points for one in shown)))
         lines.append(add_chapter(table, chapter.title, *sums[-1]))
         states = {state_of(by_exercise[one.name]) for one in shown}
@@ -168,7 +168,10 @@ def checked_in(folder: Path, course: Course, name: str, checks: list[CheckResult
     """Return an exercise with its checks. folder: the learner's files."""
     chapter, exercise = course.exercise(name)
     path = folder / f"{chapter.name}.py"
-    return Checked(exercise, checks, path_here(path), line_of(path, name))
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    code = definition_in(text, name)
+    line = text.count("\n", 0, text.rfind(code)) + 1 if code else None
+    return Checked(exercise, checks, path_here(path), line, code)
 
 
 def print_page(

@@ -1,4 +1,4 @@
-"""Small helpers for sentences."""
+"""Small helpers for sentences, and the statuses of exercises in words."""
 
 import math
 import re
@@ -7,6 +7,17 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from ..runner.syntax import bound_by, definitions, first_line
+
+# By status of a row: a mark that needs no colour, and words.
+STATES = {
+    "passed": ("✓", "right"),
+    "partial": ("◐", "partly right"),
+    "failed": ("✗", "wrong"),
+    "not_attempted": ("○", "not begun"),
+    "error": ("⚠", "raises an error"),
+    "timeout": ("∞", "timed out"),
+    "killed": ("⊘", "was killed"),
+}
 
 
 def plural(count: int, noun: str) -> str:
@@ -27,16 +38,6 @@ def path_here(path: Path) -> str:
     """Return a file's path as a terminal can open it: relative to the current folder if inside."""
     path = path.absolute()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-def line_of(path: Path, name: str) -> int | None:
-    """Return the line of a file's last definition of a name; None if it is not found."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    found = list(re.finditer(rf"^(?:def|class) {re.escape(name)}\b", text, re.M))
-    return text.count("\n", 0, found[-1].start()) + 1 if found else None
 
 
 def with_code(text: str) -> Markup:

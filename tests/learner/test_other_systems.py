@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tensorgrade.learner.checker import Checker
+from tensorgrade.learner.kit import Kit
 
 from ..support import PLUGINS, ROOT
 
@@ -47,12 +48,13 @@ WATCH = """
 import io, time
 from rich.console import Console
 from tensorgrade.learner import checker
+from tensorgrade.learner.kit import Kit
 from tensorgrade.sandbox import processes
 from tensorgrade.learner.watch import Watch
 checker.PATIENCE = 1.0
 assert not processes.CAN_FORK
 tests, folder = map(pathlib.Path, sys.argv)
-session = Watch(tests, folder, Console(file=io.StringIO(), width=80))
+session = Watch(Kit(tests.parent, folder), Console(file=io.StringIO(), width=80))
 session.look()
 path = next(folder.glob("ch1_*.py"))
 stub = path.read_text(encoding="utf-8")
@@ -109,10 +111,10 @@ def test_watch_starts_checks_and_ends_a_loop(system, tmp_path):
     assert "did not finish" in said and "The process that" in said, said
 
 
-def test_given_code_is_to_do_however_busy_the_machine_is(project, tmp_path, monkeypatch):
+def test_given_code_is_to_do_however_busy_the_machine_is(tmp_path, monkeypatch):
     monkeypatch.setattr("tensorgrade.learner.checker.PATIENCE", 0.001)
     shutil.copy(STUB, tmp_path)
-    with Checker(project.exercises, tmp_path) as checker:
+    with Checker(Kit(ROOT, tmp_path)) as checker:
         results = checker.check(STUB.stem)["bug_simplified_self_attention"]
     findings = [one.finding for one in results if one.finding]
     assert findings and all(one.is_to_fix for one in findings)

@@ -1,15 +1,13 @@
 """`tensorgrade review`: own mistakes come back in own code, days later, and each is proved."""
 
 import json
-import sys
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 
-import pexpect
 import pytest
 
 from ..answers.reader import place_of
-from ..kits import FIRST, solved, typed
+from ..kits import FIRST, on_a_terminal, solved, typed
 from ..support import cli
 
 CHAPTER = FIRST[1]
@@ -38,15 +36,13 @@ def remember(own, days: int, mistake: str = "no_scale") -> None:
 @contextmanager
 def answering(own, *words):
     """Run a command for a learner who answers; yield it, and a function that waits for words."""
-    command = ["-m", "tensorgrade.cli", *words]
-    session = pexpect.spawn(sys.executable, command, cwd=own, encoding="utf-8", timeout=120)
+    with on_a_terminal(own, *words) as session:
 
-    def heard(words: str) -> str:
-        session.expect_exact(words)
-        return " ".join(session.before.split())
+        def heard(words: str) -> str:
+            session.expect_exact(words)
+            return " ".join(session.before.split())
 
-    yield session, heard
-    session.close(force=True)
+        yield session, heard
 
 
 def next_review(own) -> str:

@@ -9,7 +9,7 @@ import sys
 import pexpect
 import pytest
 
-from ..kits import FIRST, wait_until, write
+from ..kits import FIRST, on_a_terminal, wait_until, write
 from ..support import ROOT, begin
 
 CHAPTER = FIRST[0]
@@ -64,18 +64,9 @@ def test_each_save_is_checked_and_it_leaves_quietly(own, tmp_path):
 def terminal(own):
     """The command on a terminal of its own, and the kit in which it runs."""
     programs = {"EDITOR": "echo editor", "BROWSER": "echo browser %s"}
-    environment = os.environ | programs | {"TERM": "dumb"}  # no codes between the words
-    started = pexpect.spawn(
-        sys.executable,
-        ["-m", "tensorgrade.cli", "watch"],
-        cwd=own,
-        env=environment,
-        dimensions=(40, 120),
-        encoding="utf-8",
-        timeout=60,
-    )
-    yield started, own
-    started.close(force=True)
+    # A dumb terminal has no codes between the words.
+    with on_a_terminal(own, "watch", TERM="dumb", **programs) as started:
+        yield started, own
 
 
 def test_keys(terminal):

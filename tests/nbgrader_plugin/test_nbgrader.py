@@ -164,7 +164,7 @@ def test_nothing_in_a_page_acts_and_what_is_harmless_stays(scratch, page):
 
 def test_feedback_shows_code_cards_and_points_and_reveals_nothing(scratch, scores, judge):
     page = scratch.page("plain")
-    assert "torch" in page and "not written yet" in page and f"Score: {scores['plain']}" in page
+    assert "torch" in page and "not begun" in page and f"Score: {scores['plain']}" in page
     outputs = [one for cell in scratch.autograded("plain").cells for one in cell.get("outputs", [])]
     cards = "\n".join(output.data["text/html"] for output in outputs)
     said = re.sub(r"[\d.]+ of \d+ points", "", re.sub(r"<[^>]+>", "", cards))

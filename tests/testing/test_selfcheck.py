@@ -111,7 +111,8 @@ def test_trouble_costs_only_itself(tmp_path):
     done = run_pytest(f"exercises/{CH1}.py", "-rA", "--attempt", folder, "--timeout", "3")
     text = said(done)
     assert done.returncode == 1
-    assert "It did not finish within 3 seconds" in text and "infinite loop?" in text
+    # On a busy machine the limit by the clock ends the loop, which is three times as long.
+    assert re.search("It did not finish within [39] seconds", text) and "infinite loop?" in text
     assert "invalid syntax" in text and "The process that ran it ended" in text
     assert "Stack of" not in text and "Traceback" not in text
     assert "19 of 39 points" in text, text

@@ -19,21 +19,10 @@ from ...project import Project
 from ...recognition.fingerprints import read_mistakes
 from ...sources.submitted_files import NOTHING
 from ...views.pages import pages_in
-from ...views.words import plural
+from ...views.words import STATES, plural
 from .. import rules
 from ..people import safe
 from ..results import Results, rows_of
-
-# By status: a mark that needs no colour, and words.
-STATES = {
-    "passed": ("✓", "right"),
-    "partial": ("◐", "partly right"),
-    "failed": ("✗", "wrong"),
-    "not_attempted": ("○", "not begun"),
-    "error": ("⚠", "raises an error"),
-    "timeout": ("∞", "timed out"),
-    "killed": ("⊘", "was killed"),
-}
 
 
 def breakable(name: str) -> Markup:
