@@ -133,4 +133,3 @@ def test_the_bare_command_says_what_to_do_here(own, tmp_path):
     assert "where to begin" in said_by(own)
     assert "grades a class" in " ".join(cli(cwd=ROOT / "docs").stdout.split())
     assert "no course here" in cli(cwd=tmp_path).stdout
-    assert "`tensorgrade prove`" in said_by(own, "figures")
