@@ -55,7 +55,7 @@ MEGABYTES, CORE = 700, 0.5  # of a container
 def submission(asked: argparse.Namespace) -> None:
     """Compare grading a submission in a new `pytest` process, in the sandbox, and without it."""
     made = texts(asked.chapter)
-    graders = [Grader(Setup(PROJECT.graders, how)) for how in ("auto", "none")]
+    graders = {how: Grader(Setup(PROJECT.graders, how)) for how in ("auto", "none")}
     with tempfile.TemporaryDirectory() as folder:
 
         def fresh(number: int) -> float:
@@ -68,11 +68,11 @@ def submission(asked: argparse.Namespace) -> None:
             files = SubmittedFiles("somebody", asked.chapter, f"{asked.chapter}.py", content)
             return clock(lambda: grader.grade(files))
 
-        work = {f"isolation {one.start()}": partial(warm, one) for one in graders}
-        for grader in graders:
+        work = {f"isolation {how}": partial(warm, one) for how, one in graders.items()}
+        for grader in graders.values():
             warm(grader, 0)  # the first one costs more
         compare(asked.rounds, {"a pytest process": fresh} | work)
-    for grader in graders:
+    for grader in graders.values():
         grader.close()
 
 

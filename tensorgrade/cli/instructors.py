@@ -296,7 +296,6 @@ def explain(
     chapter = course.exercise(exercise)[0].name
     refuse_unbuilt(project.graders, course, [chapter])
     with closing(Grader(Setup(project.graders, isolation, private=(submitted,)))) as grader:
-        grader.start()
         explanation = gather(grader, student, exercise, submitted, out)
         if isinstance(explanation, str):
             typer.echo(explanation)

@@ -28,11 +28,10 @@ from ..exchange.stored_key import SUFFIX
 from ..folders import ENGINE, engine_files, files_below, write_file
 from ..lateness import BEST, Lateness, in_zone, is_released, read_time, written
 from ..project import Project
-from ..sources.candidates import candidates_in, only_code
+from ..sources.candidates import candidates_in
 from ..sources.candidates import files_below as learners_files
 from ..sources.submitted_files import SubmittedFiles, submission_of
-from .dependencies import graders_files, parcel_of
-from .grader import Grader
+from .grader import Grader, graders_files, parcel_of
 from .rules import total
 
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal packages have equal bytes
@@ -161,9 +160,7 @@ def requirements(course: Course) -> bytes:
 
 def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
     """Return the submission in a folder: the chapter's file, or else the only code file."""
-    files = list(learners_files(folder))
-    found = candidates_in(files, [chapter], course.limits)
-    found.candidates = found.candidates or only_code(files, chapter)
+    found = candidates_in(learners_files(folder), [chapter], course.limits, chapter)
     read, _ = submission_of(LEARNER, chapter, found, course.limits)
     why = f"There is no file {chapter}.py."
     return read or SubmittedFiles(LEARNER, chapter, reason=why, missing=True)
@@ -175,7 +172,6 @@ def rows_on(folder: Path, chapter: str, tests: Path) -> list[dict]:
     tests: the folder of the hidden graders, or of the public checks.
     """
     with closing(Grader(Setup(tests, private=(folder,)))) as grader:
-        grader.start()
         submitted_files = submission_in(folder, chapter, grader.maker.course)
         return [verdict.row() for verdict in grader.grade(submitted_files)]
 
@@ -186,46 +182,23 @@ def gradescope(chapter: str, base: Path, graders: Path, lateness: Lateness) -> d
     is_over = is_over_limit(told, lateness)
     tests = graders.parent / "exercises" if is_over else graders
     rows = rows_on(base / "submission", chapter, tests)
-    results = (public_results if is_over else results_of)(rows, told, lateness)
-    return results | {"execution_time": round(time.monotonic() - started, 3)}
+    seconds = round(time.monotonic() - started, 3)
+    return results_of(rows, told, lateness, is_over) | {"execution_time": seconds}
 
 
-def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
-    """Return Gradescope's record, with a test for each exercise.
+def results_of(rows: list[dict], told: dict, lateness: Lateness, is_over: bool = False) -> dict:
+    """Return Gradescope's record, with a test for each exercise. Text of a learner is escaped.
 
     told: the content of `submission_metadata.json`. Its due date counts if the course has none. Its
-    extension for this learner always counts.
+    extension for this learner always counts. is_over: only the public checks ran, so the score is
+    that of the latest file that the hidden tests graded. Before feedback is released, learners see
+    no test. A hidden one would hide the total too.
     """
-    due = extended(lateness.deadlines.get(rows[0]["chapter"]), told)
-    at = written(read_time(told["created_at"])) if told.get("created_at") else None
-    dated = [lateness.applied(row, at, due) for row in rows]
-    score, lost = total(dated), total(dated, "penalty")
-    output = []
-    if lost:
-        output = [f"{lost:g} points less: {dated[0]['late_seconds'] / 3600:.1f} hours late."]
-    before = told.get("previous_submissions") or []
-    best = max((float(one.get("score") or 0) for one in before), default=0)
-    if lateness.attempts == BEST and best > score:
-        output.append(f"Your best attempt so far counts: {best:g} points.")
-        score = best
-    return record(score, " ".join(output), dated, lateness) | {"extra_data": {HIDDEN_RUN: True}}
-
-
-def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
-    """Return Gradescope's record for a submission beyond the limit: the public checks' messages.
-
-    The score is that of the latest file that the hidden tests graded.
-    """
-    score = float(hidden_runs(told)[-1].get("score") or 0)
-    output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
-    return record(score, output, rows, lateness)
-
-
-def record(score: float, output: str, rows: list[dict], lateness: Lateness) -> dict:
-    """Return Gradescope's record, in which text of a learner is escaped.
-
-    Before feedback is released, learners see no test. A hidden one would hide the total too.
-    """
+    if is_over:
+        score = float(hidden_runs(told)[-1].get("score") or 0)
+        output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
+    else:
+        rows, score, output = dated(rows, told, lateness)
     released = is_released(lateness)
     tests = []
     for row in rows:
@@ -241,9 +214,29 @@ def record(score: float, output: str, rows: list[dict], lateness: Lateness) -> d
             "visibility": "visible" if released else "after_published",
         }
         tests.append(test)
-    output = output if released else received(rows, lateness)
-    seen = {"visibility": "visible", "stdout_visibility": "hidden"}
-    return {"score": score, "output": output, "tests": tests} | seen
+    return {
+        "score": score,
+        "output": output if released else received(rows, lateness),
+        "tests": tests,
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "extra_data": {HIDDEN_RUN: not is_over},
+    }
+
+
+def dated(rows: list[dict], told: dict, lateness: Lateness) -> tuple[list[dict], float, str]:
+    """Return rows with late penalties, the score that counts, and what to say about it."""
+    due = extended(lateness.deadlines.get(rows[0]["chapter"]), told)
+    at = written(read_time(told["created_at"])) if told.get("created_at") else None
+    rows = [lateness.applied(row, at, due) for row in rows]
+    score, lost, output = total(rows), total(rows, "penalty"), ""
+    if lost:
+        output = f"{lost:g} points less: {rows[0]['late_seconds'] / 3600:.1f} hours late. "
+    before = told.get("previous_submissions") or []
+    best = max((float(one.get("score") or 0) for one in before), default=0)
+    if lateness.attempts == BEST and best > score:
+        return rows, best, f"{output}Your best attempt so far counts: {best:g} points."
+    return rows, score, output.strip()
 
 
 def hidden_runs(told: dict) -> list[dict]:

@@ -12,8 +12,7 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..sources.submitted_files import SubmittedFiles
-from .dependencies import parcel_of
-from .grader import Grader, Workers, grade_with
+from .grader import Grader, Workers, grade_with, parcel_of
 
 try:
     from distributed import Client, WorkerPlugin, get_worker
@@ -29,7 +28,7 @@ class Graders(WorkerPlugin):
         self.files = parcel_of(wanted.tests, course)
 
     def setup(self, worker: Any) -> None:
-        """Write the graders into a private folder of a worker, and start there. See Grader."""
+        """Write the graders into a private folder of a worker. See Grader."""
         self.folder = TemporaryDirectory(prefix=self.name, dir=worker.local_directory)
         for name, content in self.files.items():
             path = Path(self.folder.name, name)
@@ -37,7 +36,6 @@ class Graders(WorkerPlugin):
             path.write_bytes(content)
         self.one_at_a_time = Lock()
         self.grader = Grader(replace(self.wanted, tests=Path(self.folder.name, "graders")))
-        self.grader.start()
 
     def teardown(self, worker: Any) -> None:
         """Delete everything of a run when it is over."""

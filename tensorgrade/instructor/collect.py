@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -21,14 +21,14 @@ from ..course import Course, CourseError
 from ..exchange.text import joined
 from ..folders import write_file
 from ..lateness import in_zone, is_zone, read_time
-from ..sources.candidates import CODE, File, Found, NotRead, are_tied, candidates_in, only_code
-from ..sources.finding import PEOPLE, REPLACED, TEAMS, named, noted
+from ..sources.candidates import CODE, File, Found, NotRead, are_tied, candidates_in
+from ..sources.finding import PEOPLE, REPLACED, TEAMS, About, noted
 from ..sources.submitted_files import STAMP, escaped, submission_time
 from ..views.csv_cells import read_table, write_table
 from ..views.words import plural
-from .downloads import LINES, Download, brief, files_in, letters
-from .people import People, Person, Roster, safe
-from .rules import EXTENSION_COLUMNS, EXTENSIONS, TEAM_COLUMNS, read_teams
+from .downloads import LINES, Download, brief, files_in
+from .people import People, Roster, safe
+from .rules import EXTENSION_COLUMNS, EXTENSIONS, TEAM_COLUMNS
 from .systems import SYSTEMS, extensions_in
 
 COLLECTED = "collected.csv"
@@ -65,16 +65,15 @@ def collect(
         raise CourseError(f"--zone: there is no time zone {zone}")
     only, before = course.chapter(chapter).name if chapter else "", len(people.rows)
     people.update(roster)
-    teams, zone = teams_in(submitted, course, people, only), zone or course.lateness.zone
-    download = Download(
-        source, files_in(source), submitted, course, people, roster, teams, only, zone
-    )
+    zone = zone or course.lateness.zone
+    download = Download(source, files_in(source), submitted, course, people, roster, only, zone)
     files = list(SYSTEMS[system](download))
     if not files and not download.others:
         if not download.lost:
             raise CourseError(f"{source} does not look like a download from {system}")
         raise CourseError(f"nobody in {source} is known: {next(iter(download.lost))[1]}")
-    wanted, extended = people.in_section(section), extensions_in(download)
+    wanted = people.in_section(section) if section else frozenset()
+    extended = extensions_in(download) if system == "moodle" else {}
     submitted.mkdir(parents=True, exist_ok=True)
     people.save()
     earlier = [line for _, line in read_table(submitted / COLLECTED, LINES)]
@@ -94,27 +93,11 @@ def collect(
     add_notes(download, before, {p["student"] for file in files for p in file.people}, wanted)
     if system in ("moodle", "gradescope"):  # which say who is in a group
         replace_teams(download)
-    replace_extensions(download, extended)
+    if system == "moodle":
+        replace_extensions(download, extended)
     every = {tuple(o[name] for name in LINES[:4]): o for o in (*earlier, *download.lines)}
     write_table(submitted / COLLECTED, LINES, every.values())
     return download
-
-
-def teams_in(
-    submitted: Path, course: Course, people: People, only: str
-) -> dict[str, tuple[Person, ...]]:
-    """Return the members of each team in teams.csv, by the letters of its name.
-
-    only: the chapter; "" for all of them. Raises CourseError.
-    """
-    found: dict[str, dict[str, Person]] = defaultdict(dict)
-    known = {escaped(row["student"]): row for row in people.rows}
-    for (student, chapter), team in read_teams(submitted, course).items():
-        if student not in known:
-            raise CourseError(f"{TEAMS} names {student}, who is not in people.csv")
-        if only in ("", chapter):
-            found[letters(team)][student] = known[student]
-    return {team: tuple(members.values()) for team, members in found.items()}
 
 
 # --- which files count ---------------------------------------------------------------------------
@@ -126,29 +109,23 @@ def sort_learner(download: Download, student: str, files: list[File], in_clone: 
     in_clone: files of other chapters than the asked one, and text, are not lost.
     """
     names, only = [chapter.name for chapter in download.course.chapters], download.only
-    found = candidates_in(files, names, download.course.limits)
-    if only and not found.of(only):
-        found.candidates += only_code(found.others, only)
-    counts = False
+    found, counts = candidates_in(files, names, download.course.limits, only), False
     for name in [only] if only else names:
-        if versions := choose(download, student, name, found):
+        if chosen := choose(download, student, name, found):
             counts = True
-            write_chapter(download, student, name, versions)
-    counted = {one.above + one.path for one in found.candidates}
-    rest = [file for file in found.others if file.above + file.path not in counted]
+            write_chapter(download, student, name, chosen)
     for one in found.candidates:
         if only and one.chapter != only:
             why = f"it belongs to {one.chapter} by its name, and not to {only}"
             leave_out = download.tell if counts or in_clone else download.lose
             leave_out(one, why, student)
-    for file in rest:
+    for file in found.others:
         if file.name.lower().endswith(".zip") and file.shown in found.unopened:
             download.lose(file, "the zip is damaged, or too large", student)
         if counts:
             download.tell(file, NO_CHAPTER, student)
-    if in_clone:
-        rest = [file for file in rest if file.name.lower().endswith((".py", ".ipynb"))]
-    return [] if counts else rest
+    endings = (".py", ".ipynb") if in_clone else ("",)
+    return [] if counts else [o for o in found.others if o.name.lower().endswith(endings)]
 
 
 def choose(download: Download, student: str, chapter: str, found: Found) -> Chosen:
@@ -162,8 +139,11 @@ def choose(download: Download, student: str, chapter: str, found: Found) -> Chos
         for one in found.of(chapter, kind):
             if read and not are_tied(read[0][0], one):
                 download.tell(one, f"older than {read[0][0].shown}", student, chapter)
-            elif (content := content_of(download, one, student, chapter)) is not None:
-                read.append((one, content))
+                continue
+            try:
+                read.append((one, one.read(LARGEST)))
+            except NotRead as error:
+                download.lose(one, f"it {error}", student, chapter)
         if len({content for _, content in read}) > 1:
             names = " or ".join(brief(one.shown, 90) for one, _ in read[:2])
             why = f"cannot tell which counts of {student}: {names}"
@@ -171,18 +151,6 @@ def choose(download: Download, student: str, chapter: str, found: Found) -> Chos
             return {}
         chosen |= {one.counts_as: (one, content) for one, content in read[:1]}
     return chosen
-
-
-def content_of(download: Download, file: File, student: str, chapter: str) -> bytes | None:
-    """Return the content of a file; None if it cannot be read, which is told."""
-    try:
-        content = file.read(LARGEST)
-        if len(content) > LARGEST:
-            raise NotRead(f"is larger than {LARGEST >> 20} MiB")
-        return content
-    except NotRead as error:
-        download.lose(file, f"it {error}", student, chapter)
-        return None
 
 
 def keep_unnamed(download: Download, student: str, rest: list[File]) -> None:
@@ -197,8 +165,11 @@ def keep_unnamed(download: Download, student: str, rest: list[File]) -> None:
     for number, file in enumerate(rest):
         if not may_write or number >= MOST_KEPT:
             download.tell(file, NO_CHAPTER, student)
-        elif (content := content_of(download, file, student, chapter)) is not None:
-            kept[safe(file.name)] = file, content
+            continue
+        try:
+            kept[safe(file.name)] = file, file.read(LARGEST)
+        except NotRead as error:
+            download.lose(file, f"it {error}", student, chapter)
     if kept:
         write_chapter(download, student, chapter, kept, KEPT)
     advice = f"run again with `--chapter {chapter or 'CHAPTER'}`"
@@ -301,7 +272,7 @@ def copy_of(submitted: Path) -> Iterator[Path]:
 
 
 def add_notes(download: Download, before: int, own: set[str], section: Collection[str]) -> None:
-    """Add notes on people.csv, on people without a file, and on files that will never be late.
+    """Add notes on people.csv, and on people without a file.
 
     before: the number of people so far. own: people with a file. section: the only people.
     """
@@ -318,22 +289,13 @@ def add_notes(download: Download, before: int, own: set[str], section: Collectio
         told[words] = absent & {person["student"] for person in others}
     told["submitted nothing"] = absent.difference(*list(told.values())[1:])
     notes += noted(told)
-    due = [one for one in download.lines if one["chapter"] in download.course.lateness.deadlines]
-    if unknown := sum(one["result"].startswith(USED) and not one["submitted"] for one in due):
-        times = f"submission times of {plural(unknown, 'file')} are unknown"
-        advice = "to set a time, write it into timestamp.txt in the chapter's folder"
-        notes.append(f"{times}, so they count as on time; {advice}")
 
 
 def replace_teams(download: Download) -> None:
     """Write the download's groups into teams.csv, in place of these learners' earlier lines."""
     done = sorted(download.done.items())
     new = [{"student": s, "team": team, "chapter": c} for (s, c), (_, team) in done if team]
-
-    def is_earlier(line: Line) -> bool:
-        return (line["student"], line.get("chapter", "")) in download.done
-
-    replace_lines(download.submitted / TEAMS, TEAM_COLUMNS, is_earlier, new)
+    replace_lines(download.submitted / TEAMS, TEAM_COLUMNS, download.done, new)
 
 
 def replace_extensions(download: Download, extended: dict[str, str]) -> None:
@@ -352,18 +314,20 @@ def replace_extensions(download: Download, extended: dict[str, str]) -> None:
         {"student": who, "chapter": chapter, "due": own, "reason": "extension in Moodle"}
         for who, own in later.items()
     ]
-    path = download.submitted / EXTENSIONS
-    replace_lines(path, EXTENSION_COLUMNS, lambda line: line["chapter"] == chapter, new)
-    if later:
-        told = f"extensions from the worksheet, now in {path.name}: {named(sorted(later))}"
-        download.notes.append(told)
+    earlier = {(row.student, chapter) for row in download.roster.rows}
+    replace_lines(download.submitted / EXTENSIONS, EXTENSION_COLUMNS, earlier, new)
+    download.notes += noted({f"extensions from the worksheet, now in {EXTENSIONS}": later})
 
 
 def replace_lines(
-    path: Path, columns: tuple[str, ...], is_earlier: Callable[[Line], bool], new: list[Line]
+    path: Path, columns: tuple[str, ...], earlier: Collection[About], new: list[Line]
 ) -> None:
-    """Write new lines into a table in place of earlier ones. It needs the first two columns."""
-    lines = [line for _, line in read_table(path, columns[:2]) if not is_earlier(line)]
+    """Write new lines into a table in place of those on the same learners' chapters."""
+    lines = [
+        line
+        for _, line in read_table(path, columns[:2])
+        if (line["student"], line.get("chapter", "")) not in earlier
+    ]
     if lines + new or path.is_file():
         write_table(path, columns, lines + new)
 

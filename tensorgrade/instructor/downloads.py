@@ -19,15 +19,16 @@ from ..course import Course, CourseError
 from ..exchange.text import short
 from ..folders import LEFT_BEHIND
 from ..sources.candidates import NO_ARCHIVE, File, read_bytes, read_entry, shown
-from ..sources.finding import About
+from ..sources.finding import TEAMS, About, at_most
+from ..sources.submitted_files import escaped
 from ..views.words import plural
 from .people import People, Person, Roster
+from .rules import read_teams
 
 LINES = ("download", "file", "student", "chapter", "submitted", "submission", "result")
 PACKAGES = {"venv", "env", "virtualenv", "site-packages", "node_modules", "conda-meta"}
 LEFT_OUT = PACKAGES | LEFT_BEHIND  # these may hold thousands of files
 SECONDS = 20  # for git
-MOST_TOLD = 12  # sentences of a kind
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 
 
@@ -35,14 +36,15 @@ LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 class Download:
     """A download, its class, and what becomes of each file.
 
-    files: by path. submitted: the folder to write to. teams: the members of each team in teams.csv.
-    only: the asked chapter; "" for all of them. zone: the time zone of Moodle's dates. turns: the
-    system's number of the submission that counts so far, by learner and chapter. others: people
-    with something else, such as an online text, by a sentence.
+    files: by path. submitted: the folder to write to. only: the asked chapter; "" for all of them.
+    zone: the time zone of Moodle's dates. turns: the system's number of the submission that counts
+    so far, by learner and chapter. others: people with something else, such as an online text, by a
+    sentence.
 
     lines: those of collected.csv. lost: the paths of files that could not be read, assigned or
     written, by the learner and the reason. notes: sentences. done: what became of learners'
-    chapters, and the team that submitted them together.
+    chapters, and the team that submitted them together. teams: the members of each team in
+    teams.csv, by the letters of its name.
     """
 
     source: Path
@@ -51,7 +53,6 @@ class Download:
     course: Course
     people: People
     roster: Roster
-    teams: dict[str, tuple[Person, ...]]
     only: str = ""
     zone: str = ""
     turns: dict[About, int] = field(default_factory=dict)
@@ -60,6 +61,18 @@ class Download:
     lost: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     notes: list[str] = field(default_factory=list)
     done: dict[About, tuple[str, str]] = field(default_factory=dict)
+    teams: dict[str, tuple[Person, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read teams.csv. Raises CourseError."""
+        found: dict[str, dict[str, Person]] = defaultdict(dict)
+        known = {escaped(row["student"]): row for row in self.people.rows}
+        for (student, chapter), team in read_teams(self.submitted, self.course).items():
+            if student not in known:
+                raise CourseError(f"{TEAMS} names {student}, who is not in people.csv")
+            if self.only in ("", chapter):
+                found[letters(team)][student] = known[student]
+        self.teams = {team: tuple(members.values()) for team, members in found.items()}
 
     @property
     def chapter(self) -> str:
@@ -80,15 +93,11 @@ class Download:
 
     def told(self) -> list[str]:
         """Return all sentences, shortened, and at most a few of each kind."""
-        lost, found = [], []
+        lost = []
         for (_, why), (first, *others) in self.lost.items():
             more = f" and {plural(len(others), 'more file')} are" if others else " is"
             lost.append(f"{first}{more} left out: {why}")
-        for kind in (lost, self.notes):
-            found += [short(note, LONGEST_NOTE) for note in kind[:MOST_TOLD]]
-            if len(kind) > MOST_TOLD:
-                found.append(f"… and {len(kind) - MOST_TOLD} more like these")
-        return found
+        return [short(note, LONGEST_NOTE) for kind in (lost, self.notes) for note in at_most(kind)]
 
 
 def brief(name: str, most: int = 45) -> str:

@@ -103,7 +103,8 @@ def nothing_arrived(student: str, chapter: Chapter, course: Course, recorded: Ro
     lines = [f"{student}: no file arrived for {chapter.title} ({chapter.name})."]
     lines += [f"The deadline: {due}."] if due else []
     if recorded and not recorded["file"].startswith(NOTHING):
-        lines += ["An earlier file counts:", rules.points_steps(recorded)[-1], recorded["message"]]
+        counts = f"{recorded['points']:g} of {rules.points(recorded['max_points'])}"
+        lines.append(f"An earlier file counts: {counts}. {recorded['message']}")
     return "\n".join(lines)
 
 
@@ -155,7 +156,7 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
 def facts(explanation: Explanation) -> list[str]:
     """Return what counts, why, and what was said about it, as instructors and learners read it."""
     row = explanation.row
-    lines = rules.points_steps(row) if rules.is_changed(row) or row["mistakes"] else []
+    lines = rules.points_steps(row)
     if row.get("submitted"):
         lateness = explanation.judged.answer.attempt.course.lateness
         due = lateness.shown_deadline(row["chapter"], row.get("extension", {}).get("due", ""))

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..attempts.verdict import Status
 from ..course import Course, CourseError
 from ..lateness import in_zone, is_released
-from ..sources.finding import PEOPLE, named
+from ..sources.finding import PEOPLE, named, noted
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
 from ..views.words import STATES, plural
@@ -73,14 +73,13 @@ def export(
         students = {row["student"] for row in rows}
         listed = {row.student for row in roster.rows} if form != "pages" else students
         for where, those in ((f"in {PEOPLE}", known.keys()), ("on the roster", listed)):
-            if who := students - those:
-                notes.append(f"not {where}, so not in the file: {named(sorted(who))}")
+            notes += noted({f"not {where}, so not in the file": students - those})
             students &= those
         rows = [row for row in rows if row["student"] in known]
     folder = out / EXPORT / (safe(section) if section else "")
     folder.mkdir(parents=True, exist_ok=True)
     chapters = [one for one in course.chapters if one.name in there]
-    own = people_of(rows, sum(one.points for one in chapters))
+    own = people_of(rows)
     what = Export(
         folder, course, rows, known, roster, chapters, own, only, overwrite, column, lessons, notes
     )
@@ -195,7 +194,7 @@ def class_table(what: Export) -> Table:
         own = {c: total(rows) for c, rows in person.chapters.items() if total(rows, "max_points")}
         share = round(100 * person.share, 2) if person.most else ""
         late = sum(bool(rows[0].get("late_seconds")) for rows in person.chapters.values())
-        sums = [round(person.points, 6), round(person.most, 6), share, late]
+        sums = [person.points, person.most, share, late]
         points = [own.get(chapter.name, "") for chapter in chapters]
         lines.append([student, known.get("name", ""), known.get("section", ""), *points, *sums])
     return lines

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from ..course import Chapter, Course, CourseError
 from ..folders import write_file
+from ..sources.finding import named
 from ..views.csv_cells import as_csv, harmless, lines_of, separator_of
 from .downloads import brief
 from .people import IDENTIFIER, IDENTIFYING, NO, Roster, english
 from .report.page import Person
-from .rules import is_changed, late, points_steps, total
+from .rules import points_steps, total
 
-MOST_TOLD = 10
 EXPORT = "export"  # the folder in OUT
 GRADE, COMMENT, MAXIMUM = "grade", "feedback comments", "maximum grade"
 CANVAS = (
@@ -113,11 +113,10 @@ def filled_in(
             changed += not same_cell(cell, was)
             if as_number(cell) < as_number(was) - CLOSE:
                 falling.append(f"{student} {as_number(was):g} → {cell}")
-    some = ", ".join(falling[:MOST_TOLD])
     if typed and not what.overwrite:
-        more = f"; and {len(typed) - MOST_TOLD} more" if len(typed) > MOST_TOLD else ""
-        why = f"people typed these cells: {'; '.join(typed[:MOST_TOLD])}{more}"
+        why = f"people typed these cells: {named(typed)}"
         raise CourseError(f"{why}. Nothing is written; --overwrite replaces them")
+    some = named(falling)
     if 10 * len(falling) > grades and not what.overwrite:
         why = f"grades of {len(falling)} of {grades} would fall: {some}"
         raise CourseError(f"{why}. Nothing is written; if this is right, give --overwrite")
@@ -225,15 +224,11 @@ def fillable(what: Export) -> dict[str, int]:
 
 
 def feedback(person: Person) -> str:
-    """Return a line for each exercise, and one on the late penalty, in Moodle's HTML."""
+    """Return a line for each exercise, in Moodle's HTML."""
     lines = []
     for row in person.rows:
-        explained = is_changed(row) or row["mistakes"]  # by all steps to the points
-        told = " ".join([row["message"], *(points_steps(row) if explained else ())])
+        told = " ".join([row["message"], *points_steps(row)])
         lines.append(f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. {told}")
-    if penalty := total(person.rows, "penalty"):
-        when = late(person.rows[0]["late_seconds"])
-        lines.append(f"Submitted {when} late: {penalty:g} points deducted (included above).")
     return "<br>".join(escape(line, quote=False).replace("\n", "<br>") for line in lines)
 
 
@@ -251,8 +246,6 @@ def canvas_csv(what: Export) -> list[Path]:
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
     people = what.people
     rows = {row.student: row.raw for row in roster.rows}
-    if what.folder.name != EXPORT:  # a section's
-        rows = {student: raw for student, raw in rows.items() if student in people}
     at = [n for n, column in enumerate(roster.columns) if column in CANVAS]
     header, possible = [roster.header[n] for n in at], ["    Points Possible", *[""] * len(at[1:])]
     lines = {student: [cell_at(raw, n) for n in at] for student, raw in rows.items()}

@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import AbstractContextManager
 from functools import cache
 from math import ceil
+from pathlib import Path
 
 import torch
 
@@ -34,7 +35,9 @@ from ..attempts.verdict import (
 )
 from ..course import Course, CourseError
 from ..exchange.observation import Outcome
+from ..exchange.stored_key import SUFFIX, key_in
 from ..exchange.text import sentence
+from ..folders import JUDGED_WITH, digest_of_files, engine_files
 from ..processes import side_by_side
 from ..sandbox.processes import NotStarted
 from ..sources.program import Source
@@ -53,18 +56,13 @@ Verdicts = list[Verdict]
 class Grader:
     """A course's checks and a fork server for learner code. Each worker has one.
 
-    Raises CourseError if the graders cannot be read.
+    Raises CourseError if the graders cannot be read, if there is no sandbox, and if not even a
+    right answer can be graded.
     """
 
     def __init__(self, setup: Setup):
         torch.set_num_threads(1)
         self.maker = AttemptMaker(setup)
-
-    def start(self) -> None:
-        """Prepare for the first submission.
-
-        Raises CourseError, also if there is no sandbox or not even a right answer can be graded.
-        """
         self.maker.warm_up()
         if not self.canary():
             raise CourseError(NOTHING_PASSES)
@@ -126,9 +124,8 @@ class Grader:
 
 @cache
 def grader_for(setup: Setup) -> Grader:
-    """Return this process's grader for a setup, started. Raises CourseError."""
+    """Return this process's grader for a setup. Raises CourseError."""
     grader = Grader(setup)
-    grader.start()
     forget()
     return grader
 
@@ -243,3 +240,57 @@ def flow(todo: list[SubmittedFiles], workers: Workers, last: bool) -> Iterator[D
             if isinstance(error := future.exception(), CourseError):
                 raise error
             yield running.pop(future), future
+
+
+# --- what a grade depends on ---------------------------------------------------------------------
+
+
+def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
+    """Return the files that grading a chapter (or all) needs, by path from the course's root.
+
+    Files next to the chapters' folders are shared, because grader files import them. Public cases
+    count too: pairs of mistakes are looked up on them. Grading does not read `mistakes.py`.
+    """
+    root = graders.parent
+    patterns = {
+        graders: (f"{chapter}/*.py", "*.py", f"references/{chapter}/*"),
+        root / "exercises": (f"given/{chapter}/*.py", f"references/{chapter}/*"),
+    }
+    found = {path for folder, names in patterns.items() for n in names for path in folder.glob(n)}
+    return {
+        str(path.relative_to(root)): path
+        for path in sorted(found)
+        if path.is_file() and path.name != "mistakes.py"
+    }
+
+
+def parcel_of(graders: Path, course: Course, chapter: str = "*") -> dict[str, bytes]:
+    """Return the content of these files and the course, as they travel to other machines.
+
+    The course is included without its seed and without the rest of `course_config.py`, which may
+    hold a gradebook's password.
+    """
+    files = {name: path.read_bytes() for name, path in graders_files(graders, chapter).items()}
+    return files | {"graders/course.json": course.public_json().encode()}
+
+
+def digest_of(graders: Path, course: Course, chapter: str = "*") -> str:
+    """Return a digest of everything that affects the grades of a chapter, or of all.
+
+    It changes with a hidden test, a recording, a mistake's message, a setting that affects grading,
+    or the engine's code that decides results (JUDGED_WITH). Titles and dates do not matter.
+    """
+    files = graders_files(graders, chapter)
+    # A key stands for a whole file, whose copy of the lesson's text does not matter.
+    keys = [f"{name} {key_in(path)}" for name, path in files.items() if path.suffix == SUFFIX]
+    files = {name: path for name, path in files.items() if path.suffix != SUFFIX}
+    files |= {f"engine/{name}": path for name, path in engine_files(*JUDGED_WITH).items()}
+    names = ("seed", "tolerances", "limits", "isolation", "packages")
+    settings = {name: getattr(course, name) for name in names}
+    exercises = [
+        (exercise.name, exercise.points, exercise.like)
+        for one in course.chapters
+        for exercise in one.exercises
+        if chapter in ("*", one.name)
+    ]
+    return digest_of_files(files, repr((settings, exercises)), *keys)[:16]

@@ -241,16 +241,14 @@ class People:
         """Return the people of a section as rows name them; none for "". Raises CourseError."""
         if not section:
             return frozenset()
-        if not self.rows:
-            raise CourseError("--section needs the class list; give it with --roster")
         wanted = section.casefold()
         cells = [(row, row["section"].casefold()) for row in self.rows]
         # Canvas joins several sections with commas and `and`.
         split = r"\s*[,;|]\s*(?:and\s+)?|\s+and\s+"
         own = [row for row, cell in cells if wanted in (cell, *re.split(split, cell))]
         if not own:
-            known = sorted({row["section"] for row in self.rows if row["section"]})
-            raise CourseError(f"there is no section {section}; {PEOPLE} has {', '.join(known)}")
+            known = ", ".join(sorted({row["section"] for row in self.rows} - {""})) or "none"
+            raise CourseError(f"there is no section {section}; {PEOPLE} has {known}")
         return frozenset(escaped(row["student"]) for row in own)
 
     def update(self, roster: Roster) -> None:

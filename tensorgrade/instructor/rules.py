@@ -254,12 +254,16 @@ def extensions_in(line: Line, course: Course) -> Decisions:
 def points_steps(row: dict) -> list[str]:
     """Return a sentence for each step from the maximum to the points that count.
 
+    There are none for a row without mistakes, penalty, override and extension.
+
     >>> row = {"points": 3.2, "max_points": 5.0, "penalty": 0.8, "late_seconds": 3600.0}
     >>> points_steps(row | {"mistakes": ["no_scale"]})[:2]
     ['Graded: 4 of 5 points.', 'Lost for the mistake no_scale: 1 point.']
     >>> points_steps(row | {"mistakes": []})[2:]
     ['1 hour late: 0.8 points less.', 'What counts: 3.2 of 5 points.']
     """
+    if not any(map(row.get, ("mistakes", "penalty", "override", "extension"))):
+        return []
     steps = [f"Graded: {found(row):g} of {points(most_of(row))}."]
     lost = round(most_of(row) - found(row), 6)
     if lost > 0 and row.get("status") != "not_attempted":
@@ -270,23 +274,10 @@ def points_steps(row: dict) -> list[str]:
         steps.append(f"Extension until {extension['due']}: {extension['reason'].rstrip('.')}.")
     if penalty := row.get("penalty"):
         steps.append(f"{late(row['late_seconds'])} late: {points(penalty)} less.")
-    if decided := decision_sentence(row):
-        steps.append(decided)
+    if decided := row.get("override"):
+        what = f"gave {row['points']:g} points" if row["max_points"] else "excused this"
+        steps.append(f"Your instructor {what}: {decided['reason'].rstrip('.')}.")
     return [*steps, f"What counts: {row['points']:g} of {points(row['max_points'])}."]
-
-
-def is_changed(row: dict) -> bool:
-    """Return True if a penalty, an override or an extension affects the points."""
-    return any(map(row.get, ("penalty", "override", "extension")))
-
-
-def decision_sentence(row: dict) -> str:
-    """Return an instructor's decision as a sentence; "" if there is none."""
-    told = row.get("override")
-    if told is None:
-        return ""
-    what = f"gave {row['points']:g} points" if row["max_points"] else "excused this"
-    return f"Your instructor {what}: {told['reason'].rstrip('.')}."
 
 
 def points(number: float) -> str:

@@ -23,13 +23,12 @@ from ..exchange.text import printable, short
 from ..lateness import BEST
 from ..sandbox.holes import is_locked
 from ..sources.candidates import candidates_in, files_below
-from ..sources.finding import EXPECTED, REPLACED, About, find_submissions, noted
+from ..sources.finding import EXPECTED, REPLACED, About, at_most, find_submissions, noted
 from ..sources.submitted_files import NOTHING, SubmittedFiles, submission_of
 from ..views.words import plural
 from . import rules
-from .dependencies import digest_of
-from .downloads import LONGEST_NOTE, MOST_TOLD
-from .grader import Workers, graded
+from .downloads import LONGEST_NOTE
+from .grader import Workers, digest_of, graded
 from .results import Results
 from .rules import Row, Rules
 
@@ -105,36 +104,25 @@ def grade_class(
     results.export(rows)
     print_changes(console, shown, rows, moved)
     left = {one.about for one in ungraded}
-    last = last_notes(rows, decided, graders, left) if is_whole else []
+    last = last_notes(rows, decided, left) if is_whole else []
     return rows, last, sorted(map("/".join, left))
 
 
-def last_notes(
-    rows: Rows, decided: Rules, graders: Mapping[str, str], left: set[About]
-) -> list[str]:
-    """Return notes on what counts in a whole class. left: the submissions that are not graded."""
+def last_notes(rows: Rows, decided: Rules, left: set[About]) -> list[str]:
+    """Return notes on decisions about unknown learners. left: submissions that are not graded."""
     students = {row["student"] for row in rows} | {student for student, _ in left}
-    outdated = {
-        row["student"]
-        for row in rows
-        if row["graders"] != graders.get(row["chapter"]) and rules.key(row)[:2] not in left
+    told = {
+        rules.EXTENSIONS: {student for student, _ in decided.extensions},
+        rules.OVERRIDES: {student for student, _, _ in decided.overrides},
     }
-    judged = "count as earlier graders have judged them"
-    told = {f"files that are no longer in SUBMITTED {judged}": outdated}
-    for file, about in (
-        (rules.EXTENSIONS, decided.extensions),
-        (rules.OVERRIDES, decided.overrides),
-    ):
-        told[f"{file} names learners without results"] = {who for who, *_ in about} - students
-    return noted(told)
+    what = "names learners without results"
+    return noted({f"{file} {what}": names - students for file, names in told.items()})
 
 
 def find(submitted: Path, course: Course, run: Run) -> tuple[list[SubmittedFiles], list[str]]:
     """Return the submissions of a run, and notes for the instructor. Raises CourseError."""
-    teams, only = (
-        rules.read_teams(submitted, course),
-        {course.chapter(n).name for n in run.chapters},
-    )
+    teams = rules.read_teams(submitted, course)
+    only = [course.chapter(name).name for name in run.chapters]
     found, notes = find_submissions(submitted, course, teams, run.roster, only, run.learners)
     if run.again:
         found = [one for one in found if not one.missing]
@@ -249,7 +237,7 @@ def say(console: Console, *lines: str) -> None:
 
 def print_notes(console: Console, notes: list[str]) -> None:
     """Print notes for the instructor."""
-    say(console, *(f"note: {printable(short(note, LONGEST_NOTE))}" for note in notes))
+    say(console, *(f"note: {printable(short(note, LONGEST_NOTE))}" for note in at_most(notes)))
 
 
 def print_changes(console: Console, before: Rows, now: Rows, moved: Rows) -> None:
@@ -262,16 +250,10 @@ def print_changes(console: Console, before: Rows, now: Rows, moved: Rows) -> Non
     for why, *about in sorted(rules.grouped(moved, "why", "student", "chapter")):
         old, new = (rules.total(rows[tuple(about)]) for rows in (was, is_now))
         if new < old or (new > old and why != rules.OTHER_FILE):
-            told[why].append(f"{'/'.join(about)}: {old:g} → {new:g}")
+            told[why].append(f"  {'/'.join(about)}: {old:g} → {new:g}")
     for why, lines in told.items():
         count = plural(len(lines), "submission")
         say(console, f"{why}: points of {count} differ", *at_most(lines))
-
-
-def at_most(lines: list[str]) -> list[str]:
-    """Return the first lines, indented, and the number of the others."""
-    more = [f"  … and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
-    return [f"  {line}" for line in lines[:MOST_TOLD]] + more
 
 
 def print_class(console: Console, course: Course, rows: Rows) -> None:
@@ -283,7 +265,7 @@ def print_class(console: Console, course: Course, rows: Rows) -> None:
     found = f"Most frequent mistakes (learners who made them): {most}"
     console.print(Text(f"\n{found if most else 'No known mistake was recognized.'}"))
     troubled = rules.grouped(filter(rules.in_trouble, rows), "student", "chapter").values()
-    told = "{student}/{chapter} {exercise}: {status}. {message}"
+    told = "  {student}/{chapter} {exercise}: {status}. {message}"
     lines = [told.format(**row | {"message": short(row["message"])}) for row, *_ in troubled]
     if lines:
         title = f"\n{plural(len(lines), 'file')} could not be graded as usual"

@@ -111,9 +111,9 @@ def date_in(download: Download, row: Row, column: str) -> str:
     """
     cell = row.cells.get(column, "").strip("-")
     local = read_date(cell)
-    if local is None and (not cell or column == STATUS):
-        return ""
     if local is None:
+        if not cell or column == STATUS:
+            return ""
         where = f"the roster {download.roster.path}, line {row.line}"
         raise CourseError(f"{where}: the date {cell!r} in {column!r} is not understood")
     if not download.zone:
@@ -121,10 +121,7 @@ def date_in(download: Download, row: Row, column: str) -> str:
             "the time zone of the worksheet's dates is not known; set zone in the Lateness of "
             "course_config.py, or give --zone Europe/Berlin"
         )
-    try:
-        return written(local.replace(tzinfo=zone_named(download.zone)))
-    except OverflowError:  # in the first or the last hours of the calendar
-        return ""
+    return written(local.replace(tzinfo=zone_named(download.zone)))
 
 
 def read_date(text: str) -> datetime | None:

@@ -12,10 +12,11 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 from ..course import Limits
 from ..exchange.text import printable, short
@@ -28,7 +29,6 @@ ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 DEEPEST = 3  # folders between the learner's and the file
 MOST_MEMBERS = 1000
 MOST_ZIPS = 20  # zips that are opened for one learner
-MOST_LEFT = 2  # versions that do not count, that are listed by name
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods can expand without limit
 MEMBER = b"PK\x01\x02"  # the first bytes of each entry in a zip's table of contents
 NO_ARCHIVE = (
@@ -47,9 +47,9 @@ class NotRead(Exception):
 class File:
     """A file of a learner.
 
-    path: the learner's own, with slashes. read: returns the content, or one byte more than asked
-    for if it is longer; raises NotRead. time: seconds since 1970; 0 if unknown. turn: the course
-    system's number of a submission, which is larger for later ones.
+    path: the learner's own, with slashes. read: returns the content; raises NotRead, also for more
+    bytes than asked for. time: seconds since 1970; 0 if unknown. turn: the course system's number
+    of a submission, which is larger for later ones.
 
     Of a candidate also: chapter. kind: `py` or `ipynb`. copy: the number of a copy.
 
@@ -120,8 +120,14 @@ def are_tied(first: File, second: File) -> bool:
     return first.age(latest) == second.age(latest)
 
 
-def candidates_in(files: Iterable[File], chapters: Collection[str], limits: Limits) -> Found:
-    """Return the candidates for these chapters among a learner's files, also those in zips."""
+def candidates_in(
+    files: Iterable[File], chapters: Collection[str], limits: Limits, asked: str = ""
+) -> Found:
+    """Return the candidates for these chapters among a learner's files, also those in zips.
+
+    asked: a chapter to which a single script and a single notebook belong under any name, if no
+    file has its name.
+    """
     found, zips = Found(), 0
     for file in files:
         before, name = len(found.candidates), file.name.lower()
@@ -133,6 +139,11 @@ def candidates_in(files: Iterable[File], chapters: Collection[str], limits: Limi
             found.candidates.append(candidate)
         if len(found.candidates) == before:
             found.others.append(file)
+    for kind in CODE if asked and not found.of(asked) else ():
+        own = [file for file in found.others if file.name.lower().endswith(f".{kind}")]
+        if len(own) == 1:
+            found.candidates.append(replace(own[0], chapter=asked, kind=kind))
+            found.others.remove(own[0])
     return found
 
 
@@ -140,8 +151,8 @@ def add_zip(found: Found, file: File, chapters: Collection[str], limits: Limits)
     """Add the candidates in a zip. A zip in a zip stays closed."""
     try:
         content = file.read(limits.file_bytes)
-        if len(content) > limits.file_bytes or content.count(MEMBER) > MOST_MEMBERS:
-            raise NotRead("is too large")
+        if content.count(MEMBER) > MOST_MEMBERS:
+            raise NotRead("holds too many files")
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (NotRead, *NO_ARCHIVE):
         found.unopened.append(file.shown)
@@ -177,15 +188,6 @@ def meaning(file: File, chapters: Collection[str]) -> File | None:
     return None
 
 
-def only_code(files: Sequence[File], chapter: str) -> list[File]:
-    """Return a learner's single script and single notebook as candidates for a chapter."""
-    found = []
-    for kind in CODE:
-        own = [file for file in files if file.name.lower().endswith(f".{kind}")]
-        found += [replace(own[0], chapter=chapter, kind=kind)] if len(own) == 1 else []
-    return found
-
-
 def files_below(folder: Path, above: str = "") -> Iterator[File]:
     """Yield a folder's visible files, and links, in a fixed order; no deeply nested ones."""
     try:
@@ -208,12 +210,12 @@ def is_visible(name: str) -> bool:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return at most `most` + 1 bytes of a regular file. Raises NotRead; follows no link."""
+    """Return the content of a regular file. Raises NotRead, also for a link."""
     flags = [getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")]
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | sum(flags)), "rb") as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return file.read(most + 1)
+                return bounded(file, most)
             raise NotRead("is not a regular file")
     except OSError as error:
         is_link = path.is_symlink()
@@ -222,7 +224,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
-    """Return at most `most` + 1 bytes of a zip's entry. Raises NotRead.
+    """Return the content of a zip's entry. Raises NotRead.
 
     Only methods whose output is bounded are used. The declared size may be wrong.
     """
@@ -232,9 +234,17 @@ def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> by
         raise NotRead("is compressed in a way that is not read; make a usual zip")
     try:
         with archive.open(info) as file:
-            return file.read(most + 1)
+            return bounded(file, most)
     except NO_ARCHIVE:
         raise NotRead("is damaged or encrypted") from None
+
+
+def bounded(file: IO[bytes], most: int) -> bytes:
+    """Return the content of an open file. Raises NotRead if it has more than `most` bytes."""
+    content = file.read(most + 1)
+    if len(content) > most:
+        raise NotRead(f"has more than {most} bytes, which no answer needs")
+    return content
 
 
 def shown(name: str) -> str:

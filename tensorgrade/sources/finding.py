@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .candidates import Found, NotRead, candidates_in, files_below, shown
+from .candidates import Found, candidates_in, files_below, shown
 from .submitted_files import (
     NOT_SUBMITTED,
     STAMP,
@@ -32,7 +32,7 @@ EXPECTED = (
     "Give the folder that holds a folder for each learner, with <student>/<chapter>/<chapter>.py "
     "or .ipynb; `tensorgrade collect` makes it from a download"
 )
-MOST_TOLD = 20  # notes on misplaced files; further ones are only counted
+MOST_TOLD = 20  # notes; further ones are only counted
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Learner:
         """Return the submission for a chapter, or an empty one with the reason."""
         stray = f" In the learner's folder there is {', '.join(self.stray[:5])}."
         reason = NOT_SUBMITTED + (stray if self.stray else "") + not_opened(self.found.unopened)
-        missing, reason = not self.trouble, self.trouble or reason
+        reason, missing = self.trouble or reason, not self.trouble
         nothing = SubmittedFiles(self.name, chapter, reason=reason, missing=missing)
         return self.submissions.get(chapter, nothing)
 
@@ -109,12 +109,9 @@ def find_submissions(
     if only:
         asked = {(one.team, one.chapter) for one in submissions if one.student in only and one.team}
         submissions = [o for o in submissions if o.student in only or (o.team, o.chapter) in asked]
-    told = [sentence for learner in learners for sentence in learner.told]
-    more = len(told) - MOST_TOLD
-    notes = told[:MOST_TOLD] + ([f"{more} more files like these"] if more > 0 else [])
-    if listed and here - listed:
-        notes.append(f"not on the roster: {named(sorted(here - listed))}")
-    return submissions, notes + notes_on(learners, outside, submissions) + notes_on_teams
+    notes = noted({"not on the roster": here - listed if listed else ()})
+    notes += notes_on(learners, outside, submissions) + notes_on_teams
+    return submissions, notes + [sentence for learner in learners for sentence in learner.told]
 
 
 def shared(
@@ -126,14 +123,11 @@ def shared(
     """
     own = {one.about: one for one in submissions}
     students, chapters = {one.student for one in submissions}, {c for _, c in own}
-    members, notes = defaultdict(list), []
+    members = defaultdict(list)
     for (student, chapter), team in sorted(teams.items()):
         members[team, chapter].append(student)
-    if strangers := sorted({student for student, _ in teams} - students):
-        notes.append(
-            f"only {TEAMS} names {named(strangers)}, who have no folder. They get their team's "
-            "points; correct the file if a name is wrong"
-        )
+    what = f"have no folder, and their team's points; if a name is wrong, correct {TEAMS}"
+    notes = noted({what: {student for student, _ in teams} - students})
     for (team, chapter), together in sorted(members.items()):
         if chapter not in chapters:
             continue
@@ -153,7 +147,7 @@ def learner_in(folder: Path, course: Course) -> Learner:
     learner = Learner(folder.name)
     try:
         if folder.is_symlink():
-            raise NotRead("is a link, not a folder")
+            raise OSError(0, "it is a link")
         names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
         chapters = [chapter.name for chapter in course.chapters]
         found = candidates_in(files_below(folder), chapters, course.limits)
@@ -170,22 +164,20 @@ def learner_in(folder: Path, course: Course) -> Learner:
         learner.stray = [shown(name) for name in names if name not in known]
         learner.found = found
     except Exception as error:  # an unexpected error affects only this learner
-        why = f"cannot be read: {getattr(error, 'strerror', None) or type(error).__name__}"
-        why = str(error) if isinstance(error, NotRead) else why
-        learner.trouble = f"The learner's folder {why}."
+        why = getattr(error, "strerror", None) or type(error).__name__
+        learner.trouble = f"The learner's folder cannot be read: {why}."
     return learner
 
 
 def nothing_in(student: str, folder: Path, found: Found) -> SubmittedFiles:
     """Return an empty submission with what is there in place of a chapter's file."""
     chapter = folder.name
-    if folder.is_symlink() or not folder.is_dir():
-        kind = "link" if folder.is_symlink() else "file"
-        return SubmittedFiles(student, chapter, reason=f"{chapter} is a {kind}, not a folder.")
     try:
+        if folder.is_symlink():
+            raise OSError(0, "it is a link")
         paths = sorted(path for path in folder.iterdir() if path.name[0] != ".")
     except OSError as error:
-        why = f"The folder cannot be read: {error.strerror}."
+        why = f"The folder {chapter} cannot be read: {error.strerror}."
         return SubmittedFiles(student, chapter, reason=why)
     names = [shown(path.name) for path in paths if path.name != STAMP]
     if not names:
@@ -201,29 +193,24 @@ def check_depth(
     """Raise CourseError if SUBMITTED is one folder too high or too deep.
 
     Otherwise a whole class would be graded as one learner. It is too high if no file is in its
-    place, and folders that are not on the roster hold several folders with the same chapter.
+    place, and a folder that is not on the roster holds several folders with the same chapter.
     """
-    deep: dict[str, set[str]] = {}
+    deep: dict[tuple[str, str], set[str]] = defaultdict(set)
     is_class = False
     for learner in learners:
-        folders: dict[str, set[str]] = defaultdict(set)
         for one in learner.found.candidates:
             first, *rest = one.path.split("/")
+            is_class |= not rest or first in chapters
             if ".zip/" not in one.path.lower():
-                folders[one.chapter].add(shown(first) if rest and first not in chapters else "")
-        most = max(folders.values(), key=len, default=set())
-        if len(most) > 1 and not any("" in names for names in folders.values()):
-            deep[learner.folder] = most
-        else:
-            is_class |= bool(folders) and learner.folder not in chapters
-    deeper = [one for one in deep if escaped(one) not in roster]
-    if deeper and not is_class:
-        first = shown(deeper[0])
-        raise CourseError(
-            f"{first} seems to hold a folder for each learner: {named(sorted(deep[deeper[0]]))}. "
-            f"Grade {named([str(submitted / shown(one)) for one in deeper])} instead. If {first} "
-            "is one learner, give a --roster that lists this name"
-        )
+                deep[learner.folder, one.chapter].add(shown(first))
+    several = {folder: names for (folder, _), names in deep.items() if len(names) > 1}
+    is_class |= any(folder not in several and folder not in chapters for folder, _ in deep)
+    unlisted = [folder for folder in several if escaped(folder) not in roster]
+    if unlisted and not is_class:
+        folder, names = shown(unlisted[0]), named(sorted(several[unlisted[0]]))
+        why = f"{folder} seems to hold a folder for each learner: {names}"
+        advice = f"Grade {submitted / folder} instead"
+        raise CourseError(f"{why}. {advice}, or give a --roster that lists it as a learner")
     there = {learner.name for learner in learners if learner.submissions}
     if there and there <= chapters:
         raise CourseError(f"{submitted} holds chapters, so it is one folder too deep. {EXPECTED}")
@@ -247,6 +234,12 @@ def notes_on(
 def noted(told: Mapping[str, Collection[str]]) -> list[str]:
     """Return each note that is about somebody, with the names."""
     return [f"{note}: {named(sorted(names))}" for note, names in told.items() if names]
+
+
+def at_most(lines: list[str]) -> list[str]:
+    """Return the first lines, and the number of remaining ones."""
+    more = [f"… and {len(lines) - MOST_TOLD} more like these"] if len(lines) > MOST_TOLD else []
+    return lines[:MOST_TOLD] + more
 
 
 def named(students: list[str]) -> str:

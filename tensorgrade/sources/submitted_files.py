@@ -8,7 +8,7 @@ from pathlib import Path
 from ..course import Limits
 from ..exchange.text import JOINERS
 from ..lateness import read_time, written
-from .candidates import CODE, MOST_LEFT, File, Found, NotRead, read_bytes, shown
+from .candidates import CODE, File, Found, NotRead, read_bytes, shown
 
 NOTHING = "nothing "  # start of the digests of empty submissions
 LAST_WITHOUT_JOINERS = "\u05ff"  # scripts up to Hebrew are written without joiners
@@ -113,9 +113,7 @@ def submission_of(
         if not one.is_exact and one.shown != one.counts_as
     ]
     left = [one for one in found.of(chapter) if one not in taken]
-    told += [f"{one.shown} is older and does not count" for one in left[:MOST_LEFT]]
-    if len(left) > MOST_LEFT:
-        told.append(f"{len(left) - MOST_LEFT} more are older and do not count")
+    told += [f"{one.shown} is older and does not count" for one in left]
     is_notebook = submitted.content.lstrip()[:1] == b"{" and b'"cells"' in submitted.content
     if submitted.filename.endswith(".py") and is_notebook:
         told.append(f"{submitted.filename} is a notebook, and read as one")
@@ -138,8 +136,6 @@ def first_readable(
             unread = unread or (replace(named, reason=f"{name} {error}."), one)
             continue
         reason = "" if content.strip() else f"{name} is empty."  # a failed upload
-        if len(content) > most:
-            content, reason = b"", f"{name} has more than {most} bytes, which no answer needs."
         return replace(named, content=content, reason=reason), one
     return unread
 

@@ -39,10 +39,10 @@ WHEN = 1_800_000_000  # 2027-01-15 08:00 UTC, when submissions come in by defaul
 # --- real runs, to disturb ---------------------------------------------------------------------
 
 
-def begin(submitted: Path, out: Path, *options: object) -> subprocess.Popen:
+def begin(submitted: Path, out: Path, *options: object, **environment: str) -> subprocess.Popen:
     """Begin a run in a process group of its own."""
     told = ("--out", out, "--isolation", "none", *options)
-    return support.begin("grade", submitted, *told)
+    return support.begin("grade", submitted, *told, **environment)
 
 
 def end_of(process: subprocess.Popen) -> str:

@@ -9,7 +9,6 @@ from tensorgrade.instructor import channels
 from tensorgrade.instructor.channels import (
     is_over_limit,
     prairielearn,
-    public_results,
     results_of,
 )
 from tensorgrade.lateness import Lateness
@@ -69,7 +68,7 @@ def test_hidden_runs_are_counted_by_day_in_the_courses_zone():
     assert not is_over_limit(earlier(TODAY[0], "2027-01-15T23:50:00-08:00"), rule), "yesterday"
     assert not is_over_limit(earlier(*TODAY, hidden=False), rule), "public checks do not count"
     assert not is_over_limit(earlier(), rule)
-    results = public_results([row("learner", 0, "failed", 0.0)], earlier(*TODAY), rule)
+    results = results_of([row("learner", 0, "failed", 0.0)], earlier(*TODAY), rule, is_over=True)
     check_gradescope(results)
     assert results["score"] == 11.0 and "tomorrow" in results["output"]
 

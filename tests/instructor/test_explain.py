@@ -106,7 +106,7 @@ def test_a_reply_has_the_points_that_count_and_every_step_to_them(term, warm):
     steps = "Graded: 10 of 10 points. 1 hour late: 2 points less. What counts: 8 of 10 points."
     texts = graded()
     assert all(steps in " ".join(text.split()) for text in texts)
-    assert "1 hour late: 7.8 points" in texts[2] and ",80.0," in texts[2]
+    assert ",80.0," in texts[2]
     when = "2027-01-15 09:00:00 Europe/Berlin; deadline: 2027-01-15 08:00 Europe/Berlin"
     assert f"Submitted as team falcons: {when}" in texts[0]
     term.write("overrides.csv", "student,exercise,points,reason", "ben,softmax,9,ill")

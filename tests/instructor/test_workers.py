@@ -13,7 +13,7 @@ import pytest
 from tensorgrade.course import CourseError
 from tensorgrade.exchange.stored import store, stored_path
 from tensorgrade.instructor import grader as grading
-from tensorgrade.instructor.dependencies import digest_of
+from tensorgrade.instructor.grader import digest_of
 from tensorgrade.instructor.run import by_content
 from tensorgrade.sources.submitted_files import SubmittedFiles
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -43,12 +43,10 @@ PAGES.filters |= {
     "late": rules.late,
     "of": plural,
     "breakable": breakable,
-    "said": rules.decision_sentence,
     "points_steps": rules.points_steps,
     "in_zone": in_zone,
 }
 PAGES.tests |= {
-    "changed": rules.is_changed,
     "loaded": lambda rows: any(row["status"] != Status.ERROR for row in rows),
     "missing": is_missing,
 }
@@ -107,50 +105,51 @@ NEEDS_HELP = 0.5  # a learner with a smaller share of the points is listed
 ENOUGH_HELP = 40  # the most learners that are listed
 
 
-@dataclass
+@dataclass(frozen=True)
 class Person:
-    """One learner. number: replaces a hidden name; its order reveals nothing.
-
-    points, most: the earned and the possible points. chapters: the rows by chapter.
-    """
+    """One learner. number: replaces a hidden name; its order reveals nothing. chapters: rows."""
 
     name: str
     number: int
-    points: float = 0.0
-    most: float = 0.0
-    chapters: dict[str, list[dict]] = field(default_factory=dict)
-
-    @property
-    def share(self) -> float:
-        """The share of the possible points that the learner earned, from 0 to 1."""
-        return self.points / self.most if self.most else 0.0
+    chapters: dict[str, list[dict]]
 
     @property
     def rows(self) -> list[dict]:
         """All rows of this learner."""
         return [row for rows in self.chapters.values() for row in rows]
 
+    @property
+    def points(self) -> float:
+        """The earned points."""
+        return rules.total(self.rows)
 
-def people_of(rows: list[dict], most: float) -> dict[str, Person]:
-    """Return all learners by name. most: the points of all submitted chapters."""
-    names = {row["student"] for row in rows}
+    @property
+    def most(self) -> float:
+        """The possible points of everything that counts."""
+        return rules.total(self.rows, "max_points")
+
+    @property
+    def share(self) -> float:
+        """The share of the possible points that the learner earned, from 0 to 1."""
+        return self.points / self.most if self.most else 0.0
+
+
+def people_of(rows: list[dict]) -> dict[str, Person]:
+    """Return all learners by name."""
+    own: dict[str, dict[str, list[dict]]] = defaultdict(dict)
+    for (name, chapter), found in rules.grouped(rows, "student", "chapter").items():
+        own[name][chapter] = found
     # An order that is always the same and reveals nothing about a name.
-    mixed = sorted(names, key=lambda name: hashlib.sha256(ascii(name).encode()).digest())
+    mixed = sorted(own, key=lambda name: hashlib.sha256(ascii(name).encode()).digest())
     numbers = {name: number for number, name in enumerate(mixed, 1)}
-    people = {name: Person(name, numbers[name], most=most) for name in sorted(names)}
-    for row in rows:
-        person = people[row["student"]]
-        person.points += row["points"]
-        person.most -= rules.most_of(row) - row["max_points"]  # excused exercises do not count
-        person.chapters.setdefault(row["chapter"], []).append(row)
-    return people
+    return {name: Person(name, numbers[name], own[name]) for name in sorted(own)}
 
 
 def class_view(course: Course, rows: list[dict]) -> dict:
     """Return the data for the template."""
     submitted = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
     most = sum(chapter.points for chapter in submitted)
-    people = people_of(rows, most)
+    people = people_of(rows)
     shares = [person.share for person in people.values()]
     first = {rules.key(row)[:2]: row for row in rows}.values()  # a row of each submission
     kinds = Counter(row.get("message_id") for row in first)

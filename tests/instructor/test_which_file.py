@@ -6,16 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ..instructor.runs import CH1, CH2, Term, notes_in, points_of
+from .runs import CH1, CH2, notes_in, points_of
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names and links")
 PY, NOTEBOOK = f"{CH1}.py", f"{CH1}.ipynb"
-
-
-@pytest.fixture
-def term(monkeypatch, tmp_path) -> Term:
-    """A term whose files say what they are worth."""
-    return Term(tmp_path / "term", monkeypatch)
 
 
 def put_all(folder: Path, *paths: str) -> None:
