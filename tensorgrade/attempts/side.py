@@ -5,9 +5,7 @@ if several mistakes at once give a learner's results.
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, permutations
 from pathlib import Path
 
 from ..exchange.observation import Outcome
@@ -15,7 +13,7 @@ from ..exchange.references import References, Seen
 from ..exchange.stored import read_part
 from ..judging.checks import CourseChecks
 from ..judging.names import in_names_of_stub
-from ..recognition.edits import EditError, Edits, make
+from ..recognition.edits import Edits, with_mistakes
 from ..recognition.fingerprints import Fingerprints, Known, Names, as_stored, right_imprints
 from ..recognition.imprints import Imprint
 from ..recognition.signatures import UNSEEN, imprint
@@ -36,17 +34,9 @@ class Sources:
     text: str
     edits: dict[str, Edits]
 
-    def with_mistakes(self, exercise: str, names: Names) -> str:
-        """Return the solution with these mistakes in the exercise. Raises EditError.
-
-        Some mistakes fit together in one order only.
-        """
-        ordered = [name for name in self.edits if name in names]
-        *others, last = permutations(self.edits[name] for name in ordered)
-        for order in others:
-            with suppress(EditError):
-                return make(self.text, exercise, chain(*order))
-        return make(self.text, exercise, chain(*last))
+    def made(self, exercise: str, names: Names) -> str:
+        """Return the solution with these mistakes in the exercise. Raises EditError."""
+        return with_mistakes(self.text, exercise, [self.edits[n] for n in self.edits if n in names])
 
 
 def read_sources(path: Path) -> Sources | None:
@@ -75,7 +65,7 @@ class Solution:
 
     def made(self, exercise: str, names: Names) -> Program:
         """Return the solution with these mistakes. Raises EditError if their edits overlap."""
-        text = self.sources[exercise].with_mistakes(exercise, names)
+        text = self.sources[exercise].made(exercise, names)
         return replace(self.program, source=Source(text, self.program.source.filename))
 
     def made_imprint(self, names: Names, program: Program, seen: Seen) -> Imprint:

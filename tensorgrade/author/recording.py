@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import chain
 from pathlib import Path
 
 import torch
@@ -32,7 +31,7 @@ from ..judging.checks import FILE, load_checks
 from ..judging.names import in_names_of_stub
 from ..judging.where import LARGEST
 from ..project import Project, parsed
-from ..recognition.edits import make, place_of
+from ..recognition.edits import place_of, with_mistakes
 from ..recognition.fingerprints import Fingerprint, Names, as_stored, imprints_of
 from ..recognition.imprints import Imprint
 from ..recognition.signatures import UNSEEN
@@ -196,8 +195,8 @@ class Recording:
     def seen(self, version: Names) -> tuple[Loaded, list[Seen]]:
         """Load a version and run the cases. Raise EditError if its edits do not fit together."""
         run = [case for case in self.cases if case.signature not in UNSEEN]
-        edits = chain(*(self.mistakes[name].edits for name in version))
-        loaded, observed = self.run(make(self.source, self.exercise, edits), run)
+        made = with_mistakes(self.source, self.exercise, (self.mistakes[n].edits for n in version))
+        loaded, observed = self.run(made, run)
         told = {case.name: one for case, one in zip(run, observed, strict=True)}
         return loaded, [
             Seen(case, right, in_names_of_stub(right, told.get(case.name, right), {}))

@@ -7,7 +7,9 @@ mistakes at once.
 import ast
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
+from itertools import chain, permutations
 
 from ..runner.syntax import bound_names
 
@@ -36,6 +38,18 @@ def make(source: str, exercise: str, edits: Iterable[tuple[str, str]]) -> str:
     for old, new in edits:
         replace_once(parts, old, new)
     return before + "".join(parts) + after
+
+
+def with_mistakes(source: str, exercise: str, mistakes: Iterable[Edits]) -> str:
+    """Return the chapter's source with several mistakes in one exercise. Raises EditError.
+
+    Some mistakes fit together in one order only.
+    """
+    *others, last = permutations(mistakes)
+    for order in others:
+        with suppress(EditError):
+            return make(source, exercise, chain(*order))
+    return make(source, exercise, chain(*last))
 
 
 @lru_cache(maxsize=64)  # thousands of wrong versions are made from one text
