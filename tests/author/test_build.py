@@ -170,7 +170,7 @@ def test_in_a_clone_commands_ask_for_a_build_and_it_makes_the_same_files(course,
 
 
 def test_pairs_of_mistakes_are_for_learners_and_every_folder_gives_the_same_bytes(course, tmp_path):
-    other = make_course(tmp_path / "another place" / "small")
+    other = make_course(tmp_path / "another place")
     shutil.copy(course / "course_config.py", other)  # each new course has a seed of its own
     for root in (course, other):
         edit(root, GRADER, '\n"""\n', f"\n{NEGATED}\n")
