@@ -121,7 +121,10 @@ def date_in(download: Download, row: Row, column: str) -> str:
             "the time zone of the worksheet's dates is not known; set zone in the Lateness of "
             "course_config.py, or give --zone Europe/Berlin"
         )
-    return written(local.replace(tzinfo=zone_named(download.zone)))
+    try:
+        return written(local.replace(tzinfo=zone_named(download.zone)))
+    except OverflowError:  # in the first or the last hours of the calendar
+        return ""
 
 
 def read_date(text: str) -> datetime | None:
