@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -63,8 +64,12 @@ def on_a_terminal(kit: Path, *words: str, **environment: str) -> Iterator[pexpec
         encoding="utf-8",
         timeout=120,
     )
-    yield session
-    session.close(force=True)
+    try:
+        yield session
+    finally:  # `close` alone gives the process a tenth of a second to end
+        session.kill(signal.SIGKILL)
+        session.wait()
+        session.close()
 
 
 def wait_until(done: Callable[[], object], process: subprocess.Popen) -> None:
