@@ -78,7 +78,8 @@ def audit_of_file(file: File, server: ForkServer | None) -> dict:
     found: dict[str, Any] = {"file": file.place, "audits": audits, "problem": ""}
     try:
         opened = code.open()
-        wanted = [name for name, one in opened.definitions.items() if is_candidate(one)]
+        definitions = opened.definitions.items()
+        wanted = [name for name, one in definitions if is_candidate(one, file.text)]
         for name in [file.name] if file.name else wanted:
             if not code.channel:  # it stopped
                 code.open()
@@ -130,14 +131,16 @@ def audit_of_definition(code: Code, file: Opened, name: str) -> dict:
     return told
 
 
-def is_candidate(one: Definition) -> bool:
+def is_candidate(one: Definition, text: str) -> bool:
     """Return True if a definition may be attention or a part of it, by its name or its code."""
     if kind_named(one.name):
         return one.has_forward or not one.is_class
     if not one.is_class:
         return bool(ATTENTION_NAME.search(one.name)) and len(one.takes) >= 3
     named = ATTENTION_NAME.search(one.name) or BLOCK_NAME.search(one.name)
-    return one.has_forward and bool(named or any(map(SIGNS.search, one.names)))
+    aliases = re.findall(r"scaled_dot_product_attention as (\w+)", text)
+    has_signs = any(SIGNS.search(name) or name in aliases for name in one.names)
+    return one.has_forward and bool(named or has_signs)
 
 
 def understood(code: Code, one: Definition) -> Subject:
