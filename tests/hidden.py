@@ -68,7 +68,7 @@ def edits_of_mistakes(project: Project) -> set[str]:
 def hidden_numbers(project: Project) -> Iterator[bytes]:
     """Yield the first numbers of the inputs and results of hidden cases."""
     for chapter in project.course.chapters:
-        # What learners have too is no secret: docstrings' examples, and what comes out of them.
+        # Learners have some of these numbers: the examples of docstrings, and their results.
         public = {
             bytes_of(tensor)
             for case, expected in stored_references(project, chapter.name, hidden=False).entries

@@ -34,10 +34,6 @@ class Sources:
     text: str
     edits: dict[str, Edits]
 
-    def made(self, exercise: str, names: Names) -> str:
-        """Return the solution with these mistakes in the exercise. Raises EditError."""
-        return with_mistakes(self.text, exercise, [self.edits[n] for n in self.edits if n in names])
-
 
 def read_sources(path: Path) -> Sources | None:
     """Return the sources in an exercise's file for graders; None if it has none.
@@ -65,7 +61,9 @@ class Solution:
 
     def made(self, exercise: str, names: Names) -> Program:
         """Return the solution with these mistakes. Raises EditError if their edits overlap."""
-        text = self.sources[exercise].made(exercise, names)
+        own = self.sources[exercise]
+        mistakes = [edits for name, edits in own.edits.items() if name in names]
+        text = with_mistakes(own.text, exercise, mistakes)
         return replace(self.program, source=Source(text, self.program.source.filename))
 
     def made_imprint(self, names: Names, program: Program, seen: Seen) -> Imprint:

@@ -23,7 +23,7 @@ from .small_course import (
 )
 
 SHIFT = f"graders/{CHAPTER}/Shift.py"
-# By file: what is written there, what it becomes, and what is said; `*` stands for the file.
+# By file: a piece of it, its replacement, and the error; `*` stands for the file.
 SLIPS = {
     GRADER: [
         ("x * factor -> x + f", "x * factro -> x + f", "*:18: scaled_factor_added in scaled: "),
@@ -113,7 +113,7 @@ CHECK = "from tensorgrade import check\n@check\ndef {}(exercise): ...\n"
 SIGNATURE = (
     "from tensorgrade import signature\n@signature('{}')\ndef signs(case, expected, seen): ...\n"
 )
-# What a course's `checks.py` may not add, and what is said of it.
+# Text that a course's `checks.py` may not hold, and the error.
 REFUSED = {
     2 * CHECK.format("is_positive"): "check 'is_positive'",
     2 * SIGNATURE.format("signs"): "signature 'signs'",

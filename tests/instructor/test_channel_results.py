@@ -1,4 +1,4 @@
-"""What course systems are told: scores, late work, limits; and no learner is obeyed."""
+"""Records for course systems: scores, late work and limits. No learner can change them."""
 
 from dataclasses import asdict
 

@@ -19,7 +19,8 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal"),
 ]
-# What is saved one after another in the place of an unwritten exercise, and what is said then.
+# A learner saves these lines, one after another, in place of an unwritten exercise. Each has the
+# words of the page that follows.
 SAVES = [
     (
         "return inputs @ inputs.T",

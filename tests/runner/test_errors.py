@@ -1,4 +1,4 @@
-"""What is told of an error: of the lines that it came through, the one where it arose and a caller.
+"""A reported error has two lines: the one that raised it, and the one that called that code.
 
 If a helper is called wrongly, the line to fix is the one that calls it.
 """

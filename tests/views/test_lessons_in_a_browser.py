@@ -62,7 +62,7 @@ def opened(window):
 
 
 def told(tab, name: str) -> str:
-    """What an interactive picture says about itself."""
+    """Return the description of an interactive picture."""
     return tab.locator(f'[data-picture="{name}"] output').inner_text()
 
 
